@@ -1,0 +1,3 @@
+module georep
+
+go 1.26
