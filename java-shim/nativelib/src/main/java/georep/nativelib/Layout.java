@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.nativelib;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+
+/** An immutable layout of one topic in one cluster: the whole DAG, sealed segments too. Any thread may use it. */
+public final class Layout extends NativeHandle {
+    private Layout(long handle) {
+        super(handle);
+    }
+
+    /** From Pulsar's ScalableTopicMetadata JSON, as stored or as an admin prints it. */
+    public static Layout fromPulsarJson(String json) {
+        return make(json.getBytes(StandardCharsets.UTF_8), Native::layoutNew);
+    }
+
+    /** From the bytes of a georep.v1.Layout. */
+    public static Layout fromProto(byte[] layout) {
+        return make(layout, Native::layoutFromProto);
+    }
+
+    /** From the bytes of a georep.v1.PeerState. */
+    public static Layout fromState(byte[] peerState) {
+        return make(peerState, Native::layoutFromState);
+    }
+
+    /** The bytes of the georep.v1.Layout. */
+    public byte[] toProto() {
+        return Scratch.local().bytes(4096, (out, cap, len, err) -> Native.layoutToProto(handle(), out, cap, len, err));
+    }
+
+    /** The proto3 JSON of the georep.v1.Layout. */
+    public String toJson() {
+        return Json.fromProto("Layout", toProto());
+    }
+
+    @FunctionalInterface
+    private interface Maker {
+        int make(long bytes, int len, long out, long err);
+    }
+
+    private static Layout make(byte[] bytes, Maker m) {
+        ByteBuffer in = Scratch.direct(bytes);
+        Scratch s = Scratch.local();
+        s.throwUnlessOk(m.make(Native.address(in), bytes.length, s.at(0), s.err));
+        return new Layout(s.getLong(0));
+    }
+
+    @Override
+    int free(long handle) {
+        return Native.layoutFree(handle);
+    }
+}

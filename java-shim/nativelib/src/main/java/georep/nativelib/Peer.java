@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.nativelib;
+
+import java.nio.ByteBuffer;
+
+/** Handshake: what this cluster says about a topic, and whether it may write to a remote. */
+public final class Peer {
+    /** Routing profiles of georep.proto. */
+    public static final int PROFILE_M1 = 1;
+    public static final int PROFILE_PIP486 = 2;
+
+    /** The answers of {@link #check}. */
+    public enum Verdict { UNSPECIFIED, SUPPORTED, UNSUPPORTED, INCOMPATIBLE }
+
+    /**
+     * @param verdict whether the local cluster may write to the remote
+     * @param reason kebab-case, empty when supported
+     * @param detail one sentence for people
+     */
+    public record Check(Verdict verdict, String reason, String detail) {}
+
+    private Peer() {}
+
+    /**
+     * The bytes of this cluster's PeerState.
+     *
+     * @param metadataJson Pulsar's ScalableTopicMetadata JSON as stored, with its properties
+     * @param topic topic://tenant/namespace/name
+     * @param defaultProfile for segments without a record of their own
+     */
+    public static byte[] buildState(String metadataJson, String cluster, String topic, long leaderTerm, long counter,
+                                    int maxMessageBytes, int defaultProfile, String pluginVersion) {
+        byte[] request = new Wire().string(1, metadataJson).string(2, cluster).string(3, topic).varint(4, leaderTerm)
+                .varint(5, counter).varint(6, maxMessageBytes).varint(7, defaultProfile).string(8, pluginVersion).bytes();
+        ByteBuffer in = Scratch.direct(request);
+        return Scratch.local().bytes(8192, (out, cap, len, err) ->
+                Native.stateBuild(Native.address(in), request.length, out, cap, len, err));
+    }
+
+    /** May the cluster of the first PeerState write to that of the second? */
+    public static Check check(byte[] local, byte[] remote) {
+        ByteBuffer l = Scratch.direct(local);
+        ByteBuffer r = Scratch.direct(remote);
+        byte[] b = Scratch.local().bytes(1024, (out, cap, len, err) -> Native.peerCheck(Native.address(l), local.length,
+                Native.address(r), remote.length, out, cap, len, err));
+        Wire.Reader in = new Wire.Reader(b);
+        Verdict verdict = Verdict.UNSPECIFIED;
+        String reason = "";
+        String detail = "";
+        while (in.next()) {
+            switch (in.field()) {
+                case 1 -> verdict = Verdict.values()[(int) in.varint()];
+                case 2 -> reason = in.string();
+                case 3 -> detail = in.string();
+                default -> in.skip();
+            }
+        }
+        return new Check(verdict, reason, detail);
+    }
+}
