@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# build/bench.sh PATTERN: Go benchmarks to build/reports/bench.txt, with the machine's description on top; the last
+# report of bench-idle is repeated below, because that one takes minutes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p build/reports
+out=build/reports/bench.txt
+{
+    echo "# $(git rev-parse --short HEAD 2>/dev/null || echo unversioned), $(go version), $(nproc) cores"
+    grep -m1 'model name' /proc/cpuinfo | sed 's/.*: /# /' || true
+} >"$out"
+go test -run '^$' -bench "${1:-.}" -benchmem ./benchmarks/... | tee -a "$out"
+if [ -f build/reports/bench-idle.txt ]; then
+    echo "# last bench-idle:" | tee -a "$out"
+    tee -a "$out" <build/reports/bench-idle.txt
+fi
+echo "bench ok: $out"

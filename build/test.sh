@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# build/test.sh short|all: the test stages, each ended by its time, the last line "test ok" or what failed.
+# short fits in 15 minutes on two cores with empty caches; all adds what is long.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kind=${1:-short}
+case $kind in short | all) ;; *) echo "usage: test.sh short|all" >&2; exit 2 ;; esac
+# shellcheck source=build/stage.sh
+. build/stage.sh
+STAGES=test
+mkdir -p build/reports build/data
+lib=$PWD/build/lib/libgeorep.so
+
+go_race() {
+    # cgo/ is tested through its C host under a sanitizer: -race of a c-archive's package would test Go's runtime.
+    go test -race -timeout 10m ./...
+}
+
+native() { make --no-print-directory lib; }
+
+abi() { bash build/abi.sh; }
+
+java_unit() {
+    find java-shim -path '*/target/surefire-reports/*' -delete 2>/dev/null || true
+    build/mvn.sh package -Dgeorep.lib="$lib" || return 1
+    bash build/surefire.sh java-shim/nativelib java-shim/plugin
+}
+
+# two_clusters ARGS…: the tests of java-shim/it; real brokers, two clusters in one JVM.
+two_clusters() {
+    find java-shim/it -path '*/target/surefire-reports/*' -delete 2>/dev/null || true
+    build/mvn.sh package -DskipTests -Dit -Dgeorep.lib="$lib" "$@" || return 1
+    bash build/surefire.sh java-shim/it
+}
+
+stage "native library" native
+stage "go, with the race detector" go_race
+if [ "$kind" = short ]; then
+    stage "simulator, 200 seeds" make --no-print-directory sim SEEDS=200
+else
+    stage "simulator, 2000 seeds" make --no-print-directory sim SEEDS=2000
+    stage "simulator's mutants" make --no-print-directory sim-mutants
+    stage "fuzz" make --no-print-directory fuzz FUZZTIME="${FUZZTIME:-60s}"
+fi
+stage "C and Python hosts" abi
+stage "java units" java_unit
+stage "two clusters" two_clusters
+if [ "$kind" = all ]; then
+    stage "two clusters, slow" two_clusters -Dit.groups=slow -Dit.excluded=
+    stage "demo" make --no-print-directory demo
+fi
+stage_end
