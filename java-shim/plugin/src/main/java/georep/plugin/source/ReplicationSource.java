@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.source;
+
+/** What the rest of the plugin asks a segment's replicator; implemented by it. Any thread, never blocking. */
+public interface ReplicationSource {
+    /** False while the parent-drain gate is closed: then the segment does not count as drained, even when empty. */
+    boolean gateOpen();
+
+    /** JSON of georep.v1.WindowStatus, or null before there is a window. */
+    String windowStatusJson();
+
+    /** An operator pauses or resumes reading. */
+    void pause(boolean on);
+
+    /** Releases exactly one parked position; throws IllegalArgumentException where it is not parked. */
+    void skip(long ledger, long entry);
+}
