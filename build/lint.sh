@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=build/stage.sh
 . build/stage.sh
-STAGES=lint
+STAGES="lint"
 KEEP_GOING=1
 bin=$PWD/build/data/bin
 mkdir -p "$bin" build/data build/reports

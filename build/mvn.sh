@@ -9,7 +9,7 @@ mkdir -p build/data
 exec 9>build/data/maven.lock
 flock 9
 
-args=(--batch-mode --no-transfer-progress -q)
+args=(--batch-mode --no-transfer-progress -q -Dstyle.color=never)
 case " $* " in *" -f "*) ;; *) args+=(-f java-shim/pom.xml) ;; esac
 
 log=$(mktemp)

@@ -8,7 +8,7 @@ kind=${1:-short}
 case $kind in short | all) ;; *) echo "usage: test.sh short|all" >&2; exit 2 ;; esac
 # shellcheck source=build/stage.sh
 . build/stage.sh
-STAGES=test
+STAGES="test"
 mkdir -p build/reports build/data
 lib=$PWD/build/lib/libgeorep.so
 
