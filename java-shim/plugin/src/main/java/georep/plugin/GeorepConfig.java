@@ -2,9 +2,11 @@
 package georep.plugin;
 
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Properties;
+import java.util.Set;
 
 /**
  * The plugin's keys of broker.conf (all begin with {@code georep}). Immutable; a value that does not parse or is out of
@@ -15,6 +17,7 @@ public final class GeorepConfig {
     private static final long MIB = 1L << 20;
 
     private final Properties properties;
+    private final Set<String> known = new HashSet<>();
 
     private final long rebatchBytesPerSecond;
     private final long rebatchBurstBytes;
@@ -35,16 +38,23 @@ public final class GeorepConfig {
     private final int dedupSnapshotEntries;
     private final int sweepSeconds;
     private final int idleProducerSeconds;
+    private final int retryMillis;
+    private final int handshakeRetrySeconds;
+    private final int threads;
+    private final int nativeMaxProcs;
+    private final int nativeGcPercent;
+    private final long nativeMemoryLimitBytes;
+    private final int maxMessagesPerBatch;
     private final List<String> requiredMembers;
 
     public GeorepConfig(Properties properties) {
         this.properties = properties;
-        rebatchBytesPerSecond = number("georepRebatchBytesPerSecond", 64 * MIB, 1, Long.MAX_VALUE);
-        rebatchBurstBytes = number("georepRebatchBurstBytes", rebatchBytesPerSecond, 1, Long.MAX_VALUE);
-        rebatchSlots = (int) number("georepRebatchConcurrency", 2, 1, 1024);
+        rebatchBytesPerSecond = number("georepSlowPathBytesPerSecond", 64 * MIB, 1, Long.MAX_VALUE);
+        rebatchBurstBytes = number("georepSlowPathBurstBytes", rebatchBytesPerSecond, 1, Long.MAX_VALUE);
+        rebatchSlots = (int) number("georepSlowPathConcurrency", 2, 1, 1024);
         inFlightBytes = number("georepInFlightBytes", 256 * MIB, MIB, Long.MAX_VALUE);
         inFlightBytesPerRemote = number("georepInFlightBytesPerRemote", 64 * MIB, MIB, Long.MAX_VALUE);
-        keepCodec = choice("georepRebatchCodec", "keep", "keep", "none").equals("keep");
+        keepCodec = choice("georepKeepCodec", "true", "true", "false").equals("true");
         placeEncryptedBatch = choice("georepEncryptedBatchPolicy", "park", "park", "place").equals("place");
         parkedPass = choice("georepParkedPolicy", "stop", "stop", "pass").equals("pass");
         stallSeconds = (int) number("georepStallSeconds", 60, 1, 86_400);
@@ -58,7 +68,59 @@ public final class GeorepConfig {
         dedupSnapshotEntries = (int) number("georepDedupSnapshotEntries", 1000, 1, 1_000_000);
         sweepSeconds = (int) number("georepSweepSeconds", 60, 1, 86_400);
         idleProducerSeconds = (int) number("georepIdleProducerSeconds", 60, 1, 86_400);
+        retryMillis = (int) number("georepRetryMillis", 100, 1, 3_600_000);
+        handshakeRetrySeconds = (int) number("georepHandshakeRetrySeconds", 120, 1, 86_400);
+        threads = (int) number("georepThreads", Math.max(2, Runtime.getRuntime().availableProcessors()), 1, 1024);
+        nativeMaxProcs = (int) number("georepNativeMaxProcs", Math.max(16, 4L * threads), 1, 4096);
+        nativeGcPercent = (int) number("georepNativeGcPercent", 0, 0, 10_000);
+        nativeMemoryLimitBytes = number("georepNativeMemoryLimitBytes", 0, 0, Long.MAX_VALUE);
+        maxMessagesPerBatch = (int) number("georepMaxMessagesPerBatch", 100_000, 1, 10_000_000);
         requiredMembers = list("georepRequiredMembers");
+        if (inFlightBytesPerRemote > inFlightBytes) {
+            throw new IllegalArgumentException("georepInFlightBytesPerRemote=" + inFlightBytesPerRemote
+                    + ": larger than georepInFlightBytes=" + inFlightBytes);
+        }
+    }
+
+    /** Keys that begin with georep and mean nothing here, sorted: a misspelt limit is a missing limit. */
+    public List<String> unknownKeys() {
+        return properties.stringPropertyNames().stream().filter(k -> k.startsWith("georep") && !known.contains(k))
+                .sorted().toList();
+    }
+
+    /** First pause before a refused or failed step is tried again, milliseconds; it doubles up to 64 times. */
+    public int retryMillis() {
+        return retryMillis;
+    }
+
+    /** Longest pause between two handshakes with a remote that is not supported, seconds. */
+    public int handshakeRetrySeconds() {
+        return handshakeRetrySeconds;
+    }
+
+    /** Threads that run the core for this broker's replicators. */
+    public int threads() {
+        return threads;
+    }
+
+    /** Threads that may be inside the library at once; well above the threads that call it. */
+    public int nativeMaxProcs() {
+        return nativeMaxProcs;
+    }
+
+    /** Garbage collection target of the library, percent; 0 = its default. */
+    public int nativeGcPercent() {
+        return nativeGcPercent;
+    }
+
+    /** Soft limit of the library's heap, bytes; 0 = none. */
+    public long nativeMemoryLimitBytes() {
+        return nativeMemoryLimitBytes;
+    }
+
+    /** Most messages in one batch. */
+    public int maxMessagesPerBatch() {
+        return maxMessagesPerBatch;
     }
 
     /** Decompressed bytes that all topics of this broker together may re-batch per second. */
@@ -154,6 +216,7 @@ public final class GeorepConfig {
     }
 
     private String raw(String key) {
+        known.add(key);
         Object v = properties.get(key);
         return v == null || v.toString().isBlank() ? null : v.toString().trim();
     }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.source;
+
+import jakarta.ws.rs.client.Entity;
+import jakarta.ws.rs.client.InvocationCallback;
+import jakarta.ws.rs.client.WebTarget;
+import jakarta.ws.rs.core.MediaType;
+import java.lang.reflect.Field;
+import java.util.concurrent.CompletableFuture;
+import org.apache.pulsar.client.admin.PulsarAdmin;
+import org.apache.pulsar.client.admin.internal.BaseResource;
+import org.apache.pulsar.client.admin.internal.PulsarAdminImpl;
+import org.apache.pulsar.client.api.Authentication;
+import org.apache.pulsar.common.naming.TopicName;
+
+/**
+ * Calls the plugin of a remote cluster under /admin/v2/scalable-repl through the admin client that the broker keeps
+ * for that cluster, with its TLS, its authentication and its redirects to the topic's controller. Stateless.
+ *
+ * <p>Failures are PulsarAdminExceptions; {@code getStatusCode()} is 404 where there is no plugin or no topic.
+ */
+public final class PeerClient extends BaseResource {
+    /** Where the plugin's servlet is mounted. */
+    public static final String BASE = "/admin/v2/scalable-repl";
+    private static final long TIMEOUT_MILLIS = 30_000;
+
+    private final WebTarget base;
+
+    private PeerClient(WebTarget root, Authentication auth) {
+        super(auth, TIMEOUT_MILLIS);
+        this.base = root.path(BASE);
+    }
+
+    /**
+     * Wraps an admin client.
+     *
+     * @throws IllegalStateException when this client version keeps its web target elsewhere
+     */
+    public static PeerClient of(PulsarAdmin admin) {
+        try {
+            return new PeerClient((WebTarget) field("root").get(admin), (Authentication) field("auth").get(admin));
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("georep: PulsarAdminImpl has changed: " + e, e);
+        }
+    }
+
+    private static Field field(String name) throws NoSuchFieldException {
+        Field f = PulsarAdminImpl.class.getDeclaredField(name);
+        f.setAccessible(true);
+        return f;
+    }
+
+    private WebTarget target(TopicName topic, String call) {
+        return base.path(topic.getTenant()).path(topic.getNamespacePortion()).path(topic.getEncodedLocalName())
+                .path(call);
+    }
+
+    /** GET {topic}/{call}; the answer's JSON text. */
+    public CompletableFuture<String> get(TopicName topic, String call) {
+        Answer a = new Answer();
+        asyncGetRequest(target(topic, call), a);
+        return a.future;
+    }
+
+    /** POST {topic}/{call} with a JSON text; the answer's JSON text. */
+    public CompletableFuture<String> post(TopicName topic, String call, String json) {
+        Answer a = new Answer();
+        asyncPostRequestWithResponse(target(topic, call), Entity.entity(json, MediaType.APPLICATION_JSON), a);
+        return a.future;
+    }
+
+    /** Not a lambda: the client finds the answer's type in the class. */
+    private static final class Answer implements InvocationCallback<String> {
+        final CompletableFuture<String> future = new CompletableFuture<>();
+
+        @Override
+        public void completed(String s) {
+            future.complete(s);
+        }
+
+        @Override
+        public void failed(Throwable e) {
+            future.completeExceptionally(BaseResource.getApiException(e));
+        }
+    }
+}
