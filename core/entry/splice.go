@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package entry
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// Splice says what a replicated entry's metadata gets. replicated_from becomes
+// Origin.Cluster.
+type Splice struct {
+	Origin           Origin
+	SetSchemaVersion bool
+	SchemaVersion    []byte // the destination's, where it differs
+}
+
+// AppendHeader appends a new header for f to dst and returns the result:
+//
+//	0x0e01 | crc32c | metadata size | metadata with the splice
+//
+// What follows it on the wire is f.Payload, untouched. Of the metadata all
+// occurrences of replicated_from (5), of the transaction id (22, 23), of the
+// two properties that replication writes, and with SetSchemaVersion of
+// schema_version (16) are cut out; protobuf's last one wins, so one left over
+// could win. Ours are appended. All other bytes stay as they are.
+//
+// With f.HasChecksum the payload is not read: the new checksum is combined from
+// the old one, so a wrong one stays wrong and the destination finds it. Without,
+// the payload is read once. Nothing is allocated where dst has room: that of
+// f.Metadata, the names in Origin and 256 bytes more.
+//
+// Errors: ErrFormat for metadata that cannot be walked, ErrLimit where it
+// becomes too long for a frame; dst is then returned with its old length.
+func AppendHeader(dst []byte, f *Frame, s *Splice) ([]byte, error) {
+	base := len(dst)
+	dst = append(dst, make([]byte, headerFixed)...)
+	dst, err := appendSpliced(dst, f.Metadata, s)
+	if err != nil {
+		return dst[:base], err
+	}
+	if len(dst)-base-headerFixed >= maxMetadata {
+		return dst[:base], overLimit(0, "metadata", "too long with the splice")
+	}
+	own := putHeader(dst[base:])
+	var crc uint32
+	if f.HasChecksum {
+		// crc(header) and crc(payload) combine linearly, so the change of the
+		// header's CRC, moved over the payload, is the change of the whole.
+		crc = f.Checksum ^ shiftCRC(f.headerCRC()^own, len(f.Payload))
+	} else {
+		crc = crc32.Update(own, castagnoli, f.Payload)
+	}
+	binary.BigEndian.PutUint32(dst[base+2:], crc)
+	return dst, nil
+}
+
+// AppendHeaderForPayload appends the header of an entry that is built from
+// meta, a MessageMetadata, and payload, which is read for the checksum but not
+// appended. len(meta) is below 0x0e010000.
+func AppendHeaderForPayload(dst []byte, meta []byte, payload []byte) []byte {
+	base := len(dst)
+	dst = append(dst, make([]byte, headerFixed)...)
+	dst = append(dst, meta...)
+	crc := crc32.Update(putHeader(dst[base:]), castagnoli, payload)
+	binary.BigEndian.PutUint32(dst[base+2:], crc)
+	return dst
+}
+
+// putHeader fills in the magic number and the size of the metadata that follows
+// in h, and returns the CRC32C of size and metadata.
+func putHeader(h []byte) uint32 {
+	binary.BigEndian.PutUint16(h, magicChecksum)
+	binary.BigEndian.PutUint32(h[6:], uint32(len(h)-headerFixed))
+	return crc32.Checksum(h[6:], castagnoli)
+}
+
+func appendSpliced(dst, meta []byte, s *Splice) ([]byte, error) {
+	base := len(dst)
+	r := reader{b: meta}
+	from := 0
+	for r.next() {
+		drop := false
+		switch r.num {
+		case fieldReplicatedFrom, fieldTxnLeast, fieldTxnMost:
+			drop = true
+		case fieldSchemaVersion:
+			drop = s.SetSchemaVersion
+		case fieldProperties:
+			drop = r.typ == wireBytes && isOwnProperty(r.data)
+		}
+		if drop {
+			dst = append(dst, meta[from:r.start]...)
+			from = r.pos
+		}
+	}
+	if r.err != nil {
+		return dst[:base], r.err
+	}
+	dst = append(dst, meta[from:]...)
+	dst = s.Origin.AppendFields(dst)
+	if s.SetSchemaVersion {
+		dst = AppendBytesField(dst, fieldSchemaVersion, s.SchemaVersion)
+	}
+	return dst, nil
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package entry
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Protobuf wire types.
+const (
+	wireVarint  = 0
+	wireFixed64 = 1
+	wireBytes   = 2
+	wireFixed32 = 5
+)
+
+const maxFieldNumber = 1<<29 - 1
+
+// reader walks over the fields of a protobuf message. It turns bad once, and
+// is asked once at the end.
+type reader struct {
+	b     []byte
+	pos   int    // of the next field
+	start int    // of the current field's tag
+	num   int    // field number
+	typ   int    // wire type
+	v     uint64 // value of a varint
+	data  []byte // value of a length-delimited field, aliasing b
+	err   error
+}
+
+// is reports whether the current field is number num with wire type typ.
+func (r *reader) is(num, typ int) bool { return r.num == num && r.typ == typ }
+
+// raw returns the current field with its tag.
+func (r *reader) raw() []byte { return r.b[r.start:r.pos] }
+
+// next reads a field and reports whether there was one.
+func (r *reader) next() bool {
+	if r.pos >= len(r.b) {
+		return false
+	}
+	r.start = r.pos
+	tag, n := uvarint(r.b[r.pos:])
+	if n <= 0 {
+		return r.fail(r.pos, "field tag", "bad varint")
+	}
+	if tag>>3 == 0 || tag>>3 > maxFieldNumber {
+		return r.fail(r.pos, "field tag", "bad field number")
+	}
+	r.pos += n
+	r.num, r.typ = int(tag>>3), int(tag&7)
+	return r.value()
+}
+
+func (r *reader) value() bool {
+	switch r.typ {
+	case wireVarint:
+		v, n := uvarint(r.b[r.pos:])
+		if n <= 0 {
+			return r.fail(r.pos, fieldName(r.num), "bad varint")
+		}
+		r.v = v
+		r.pos += n
+	case wireBytes:
+		v, n := uvarint(r.b[r.pos:])
+		if n <= 0 {
+			return r.fail(r.pos, fieldName(r.num), "bad length")
+		}
+		if v > uint64(len(r.b)-r.pos-n) {
+			return r.fail(r.pos, fieldName(r.num), "longer than what is left")
+		}
+		r.pos += n
+		end := r.pos + int(v)
+		r.data = r.b[r.pos:end:end]
+		r.pos = end
+	case wireFixed64:
+		return r.skip(8)
+	case wireFixed32:
+		return r.skip(4)
+	default:
+		return r.fail(r.start, fieldName(r.num), "group or reserved wire type")
+	}
+	return true
+}
+
+func (r *reader) skip(n int) bool {
+	if len(r.b)-r.pos < n {
+		return r.fail(r.pos, fieldName(r.num), "longer than what is left")
+	}
+	r.pos += n
+	return true
+}
+
+func (r *reader) fail(off int, field, cause string) bool {
+	r.err = malformed(off, field, cause)
+	r.pos = len(r.b)
+	return false
+}
+
+// uvarint reads a varint of at most ten bytes; bits beyond the 64th are lost,
+// as in LightProto. n is 0 or less where b has none.
+func uvarint(b []byte) (v uint64, n int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	for i := 0; i < len(b) && i < binary.MaxVarintLen64; i++ {
+		v |= uint64(b[i]&0x7f) << (7 * i)
+		if b[i] < 0x80 {
+			return v, i + 1
+		}
+	}
+	return 0, 0
+}
+
+// VarintLen returns the number of bytes of v as a varint: 1..10.
+func VarintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
+
+// AppendVarintField appends field (number 1..2^29-1) with the value v. Negative
+// int32 values are given as uint64(int64(v)), ten bytes, as protobuf has it.
+func AppendVarintField(dst []byte, field int, v uint64) []byte {
+	dst = binary.AppendUvarint(dst, uint64(field)<<3|wireVarint)
+	return binary.AppendUvarint(dst, v)
+}
+
+// AppendBytesField appends field with the bytes b.
+func AppendBytesField(dst []byte, field int, b []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(field)<<3|wireBytes)
+	dst = binary.AppendUvarint(dst, uint64(len(b)))
+	return append(dst, b...)
+}
+
+// AppendStringField appends field with the string s.
+func AppendStringField(dst []byte, field int, s string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(field)<<3|wireBytes)
+	dst = binary.AppendUvarint(dst, uint64(len(s)))
+	return append(dst, s...)
+}
+
+// AppendPropertyField appends a KeyValue as field: 4 in MessageMetadata, 1 in
+// SingleMessageMetadata.
+func AppendPropertyField(dst []byte, field int, key, value string) []byte {
+	dst = appendPropertyHead(dst, field, key, len(value))
+	return append(dst, value...)
+}
+
+// appendPropertyHead appends a KeyValue up to its value, which has n bytes and
+// is for the caller to append.
+func appendPropertyHead(dst []byte, field int, key string, n int) []byte {
+	size := 1 + VarintLen(uint64(len(key))) + len(key) + 1 + VarintLen(uint64(n)) + n
+	dst = binary.AppendUvarint(dst, uint64(field)<<3|wireBytes)
+	dst = binary.AppendUvarint(dst, uint64(size))
+	dst = AppendStringField(dst, 1, key)
+	dst = append(dst, 2<<3|wireBytes)
+	return binary.AppendUvarint(dst, uint64(n))
+}
+
+// CopyFields appends the fields of meta to dst, byte for byte and in order,
+// without those whose number drop reports. On an error (ErrFormat) dst is
+// returned with its old length.
+func CopyFields(dst, meta []byte, drop func(field int) bool) ([]byte, error) {
+	return copyFields(dst, meta, func(r *reader) bool { return drop(r.num) })
+}
+
+// CopyUserFields is CopyFields that also drops the properties which replication
+// itself writes (OriginProperty and SourcePositionProperty in field 4).
+func CopyUserFields(dst, meta []byte, drop func(field int) bool) ([]byte, error) {
+	return copyFields(dst, meta, func(r *reader) bool {
+		return drop(r.num) || r.is(fieldProperties, wireBytes) && isOwnProperty(r.data)
+	})
+}
+
+func copyFields(dst, meta []byte, drop func(r *reader) bool) ([]byte, error) {
+	base := len(dst)
+	r := reader{b: meta}
+	from := 0 // start of the run of fields that is not copied yet
+	for r.next() {
+		if drop(&r) {
+			dst = append(dst, meta[from:r.start]...)
+			from = r.pos
+		}
+	}
+	if r.err != nil {
+		return dst[:base], r.err
+	}
+	return append(dst, meta[from:]...), nil
+}
