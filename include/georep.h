@@ -12,7 +12,7 @@
  * A MINIMAL HOST
  *   georep_error e = {.struct_size = sizeof e};
  *   georep_layout dst;
- *   if (georep_init(NULL, &e) || georep_layout_new(json, json_len, &dst, &e)) return die(e.text);
+ *   if (georep_init(NULL, &e) || georep_layout_new(json, json_len, 0, &dst, &e)) return die(e.text);
  *   georep_source src = {.struct_size = sizeof src, .profile = GEOREP_PROFILE_PIP486,
  *                        .range_end = 65535, .topic = ..., .cluster = ..., .remote = ...};
  *   georep_entry in = {.addr = (uintptr_t)bytes, .len = n, .ledger = 5, .entry = 0};
@@ -267,10 +267,13 @@ georep_status georep_key_hash(const void *key, uint32_t len, uint32_t profile, u
                               uint32_t *segment_hash, uint32_t *bucket_hash, georep_error *err);
 
 /* Makes a layout from Pulsar's ScalableTopicMetadata JSON: as stored, as admin HTTP prints it,
- * or as the Java admin client does; "entryBucketSplits" per segment is optional. Layouts are
- * immutable and may be shared by any number of calls and machines, which keep what they need:
- * free it as soon as no more calls name it. E_FORMAT names the field. */
-georep_status georep_layout_new(const void *json, uint32_t len, georep_layout *out, georep_error *err);
+ * or as the Java admin client does; "entryBucketSplits" per segment is optional. profile is that
+ * of segments that record none; 0 = pip486 if any segment has entryBucketSplits, else m1.
+ *
+ * Layouts are immutable and may be shared by any number of calls and machines, which keep what
+ * they need: free it as soon as no more calls name it. E_FORMAT names the field. */
+georep_status georep_layout_new(const void *json, uint32_t len, uint32_t profile, georep_layout *out,
+                                georep_error *err);
 
 /* The same from the bytes of a georep.v1.Layout. */
 georep_status georep_layout_from_proto(const void *bytes, uint32_t len, georep_layout *out,

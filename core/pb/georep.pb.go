@@ -1119,15 +1119,24 @@ func (x *Counter) GetValue() uint64 {
 type WindowStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// starting, replicating, stalled, paused, unsupported, incompatible
-	State           string     `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
-	Reason          string     `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Parked          []*Parked  `protobuf:"bytes,3,rep,name=parked,proto3" json:"parked,omitempty"`
-	Counters        []*Counter `protobuf:"bytes,4,rep,name=counters,proto3" json:"counters,omitempty"`
-	InFlightEntries uint64     `protobuf:"varint,5,opt,name=in_flight_entries,json=inFlightEntries,proto3" json:"in_flight_entries,omitempty"`
-	InFlightBytes   uint64     `protobuf:"varint,6,opt,name=in_flight_bytes,json=inFlightBytes,proto3" json:"in_flight_bytes,omitempty"`
-	// Entries held by the window, handed over or not.
-	HeldEntries   uint64 `protobuf:"varint,7,opt,name=held_entries,json=heldEntries,proto3" json:"held_entries,omitempty"`
-	ParkedTotal   uint64 `protobuf:"varint,8,opt,name=parked_total,json=parkedTotal,proto3" json:"parked_total,omitempty"`
+	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// What the hand-over point waits for, kebab-case; empty = nothing.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// At most 100, by position; parked_total counts all.
+	Parked []*Parked `protobuf:"bytes,3,rep,name=parked,proto3" json:"parked,omitempty"`
+	// Only those that are not zero.
+	Counters []*Counter `protobuf:"bytes,4,rep,name=counters,proto3" json:"counters,omitempty"`
+	// Sends without an outcome yet.
+	InFlight uint64 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
+	// Entry memory that the window has borrowed.
+	HeldBytes uint64 `protobuf:"varint,6,opt,name=held_bytes,json=heldBytes,proto3" json:"held_bytes,omitempty"`
+	// Entries between being read and being deleted from the cursor.
+	Entries     uint64 `protobuf:"varint,7,opt,name=entries,proto3" json:"entries,omitempty"`
+	ParkedTotal uint64 `protobuf:"varint,8,opt,name=parked_total,json=parkedTotal,proto3" json:"parked_total,omitempty"`
+	// Chunked messages whose last chunk is not stored.
+	OpenUnits uint64 `protobuf:"varint,9,opt,name=open_units,json=openUnits,proto3" json:"open_units,omitempty"`
+	// Lowest position that is not deleted; absent when there is none.
+	LowestOpen    *Position `protobuf:"bytes,10,opt,name=lowest_open,json=lowestOpen,proto3" json:"lowest_open,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1190,23 +1199,23 @@ func (x *WindowStatus) GetCounters() []*Counter {
 	return nil
 }
 
-func (x *WindowStatus) GetInFlightEntries() uint64 {
+func (x *WindowStatus) GetInFlight() uint64 {
 	if x != nil {
-		return x.InFlightEntries
+		return x.InFlight
 	}
 	return 0
 }
 
-func (x *WindowStatus) GetInFlightBytes() uint64 {
+func (x *WindowStatus) GetHeldBytes() uint64 {
 	if x != nil {
-		return x.InFlightBytes
+		return x.HeldBytes
 	}
 	return 0
 }
 
-func (x *WindowStatus) GetHeldEntries() uint64 {
+func (x *WindowStatus) GetEntries() uint64 {
 	if x != nil {
-		return x.HeldEntries
+		return x.Entries
 	}
 	return 0
 }
@@ -1216,6 +1225,20 @@ func (x *WindowStatus) GetParkedTotal() uint64 {
 		return x.ParkedTotal
 	}
 	return 0
+}
+
+func (x *WindowStatus) GetOpenUnits() uint64 {
+	if x != nil {
+		return x.OpenUnits
+	}
+	return 0
+}
+
+func (x *WindowStatus) GetLowestOpen() *Position {
+	if x != nil {
+		return x.LowestOpen
+	}
+	return nil
 }
 
 type BudgetConfig struct {
@@ -1297,14 +1320,14 @@ func (x *BudgetConfig) GetInFlightBytesPerRemote() int64 {
 type BudgetStatus struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Config *BudgetConfig          `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	// Negative = debt.
-	AvailableBytes int64      `protobuf:"varint,2,opt,name=available_bytes,json=availableBytes,proto3" json:"available_bytes,omitempty"`
-	SlotsInUse     uint32     `protobuf:"varint,3,opt,name=slots_in_use,json=slotsInUse,proto3" json:"slots_in_use,omitempty"`
-	Waiting        uint64     `protobuf:"varint,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
-	InFlightBytes  int64      `protobuf:"varint,5,opt,name=in_flight_bytes,json=inFlightBytes,proto3" json:"in_flight_bytes,omitempty"`
-	Counters       []*Counter `protobuf:"bytes,6,rep,name=counters,proto3" json:"counters,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Decompressed bytes that may be granted now; negative = debt.
+	Tokens        int64      `protobuf:"varint,2,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	SlotsInUse    uint32     `protobuf:"varint,3,opt,name=slots_in_use,json=slotsInUse,proto3" json:"slots_in_use,omitempty"`
+	Waiting       uint64     `protobuf:"varint,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	InFlightBytes int64      `protobuf:"varint,5,opt,name=in_flight_bytes,json=inFlightBytes,proto3" json:"in_flight_bytes,omitempty"`
+	Counters      []*Counter `protobuf:"bytes,6,rep,name=counters,proto3" json:"counters,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BudgetStatus) Reset() {
@@ -1344,9 +1367,9 @@ func (x *BudgetStatus) GetConfig() *BudgetConfig {
 	return nil
 }
 
-func (x *BudgetStatus) GetAvailableBytes() int64 {
+func (x *BudgetStatus) GetTokens() int64 {
 	if x != nil {
-		return x.AvailableBytes
+		return x.Tokens
 	}
 	return 0
 }
@@ -1772,26 +1795,32 @@ const file_georep_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"3\n" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value\"\xb1\x02\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value\"\xe5\x02\n" +
 	"\fWindowStatus\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12)\n" +
 	"\x06parked\x18\x03 \x03(\v2\x11.georep.v1.ParkedR\x06parked\x12.\n" +
-	"\bcounters\x18\x04 \x03(\v2\x12.georep.v1.CounterR\bcounters\x12*\n" +
-	"\x11in_flight_entries\x18\x05 \x01(\x04R\x0finFlightEntries\x12&\n" +
-	"\x0fin_flight_bytes\x18\x06 \x01(\x04R\rinFlightBytes\x12!\n" +
-	"\fheld_entries\x18\a \x01(\x04R\vheldEntries\x12!\n" +
-	"\fparked_total\x18\b \x01(\x04R\vparkedTotal\"\xd3\x01\n" +
+	"\bcounters\x18\x04 \x03(\v2\x12.georep.v1.CounterR\bcounters\x12\x1b\n" +
+	"\tin_flight\x18\x05 \x01(\x04R\binFlight\x12\x1d\n" +
+	"\n" +
+	"held_bytes\x18\x06 \x01(\x04R\theldBytes\x12\x18\n" +
+	"\aentries\x18\a \x01(\x04R\aentries\x12!\n" +
+	"\fparked_total\x18\b \x01(\x04R\vparkedTotal\x12\x1d\n" +
+	"\n" +
+	"open_units\x18\t \x01(\x04R\topenUnits\x124\n" +
+	"\vlowest_open\x18\n" +
+	" \x01(\v2\x13.georep.v1.PositionR\n" +
+	"lowestOpen\"\xd3\x01\n" +
 	"\fBudgetConfig\x12(\n" +
 	"\x10bytes_per_second\x18\x01 \x01(\x03R\x0ebytesPerSecond\x12\x1f\n" +
 	"\vburst_bytes\x18\x02 \x01(\x03R\n" +
 	"burstBytes\x12\x14\n" +
 	"\x05slots\x18\x03 \x01(\rR\x05slots\x12&\n" +
 	"\x0fin_flight_bytes\x18\x04 \x01(\x03R\rinFlightBytes\x12:\n" +
-	"\x1ain_flight_bytes_per_remote\x18\x05 \x01(\x03R\x16inFlightBytesPerRemote\"\xfc\x01\n" +
+	"\x1ain_flight_bytes_per_remote\x18\x05 \x01(\x03R\x16inFlightBytesPerRemote\"\xeb\x01\n" +
 	"\fBudgetStatus\x12/\n" +
-	"\x06config\x18\x01 \x01(\v2\x17.georep.v1.BudgetConfigR\x06config\x12'\n" +
-	"\x0favailable_bytes\x18\x02 \x01(\x03R\x0eavailableBytes\x12 \n" +
+	"\x06config\x18\x01 \x01(\v2\x17.georep.v1.BudgetConfigR\x06config\x12\x16\n" +
+	"\x06tokens\x18\x02 \x01(\x03R\x06tokens\x12 \n" +
 	"\fslots_in_use\x18\x03 \x01(\rR\n" +
 	"slotsInUse\x12\x18\n" +
 	"\awaiting\x18\x04 \x01(\x04R\awaiting\x12&\n" +
@@ -1899,19 +1928,20 @@ var file_georep_proto_depIdxs = []int32{
 	11, // 10: georep.v1.Parked.position:type_name -> georep.v1.Position
 	12, // 11: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
 	13, // 12: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
-	15, // 13: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
-	13, // 14: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
-	17, // 15: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
-	3,  // 16: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
-	11, // 17: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
-	17, // 18: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
-	11, // 19: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
-	20, // 20: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	11, // 13: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
+	15, // 14: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
+	13, // 15: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
+	17, // 16: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
+	3,  // 17: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
+	11, // 18: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
+	17, // 19: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
+	11, // 20: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
+	20, // 21: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_georep_proto_init() }

@@ -41,9 +41,9 @@ static jint JNICALL j_keyHash(
 }
 
 static jint JNICALL j_layoutNew(
-        JNIEnv *env, jclass cls, jlong json, jint len, jlong out, jlong err) {
+        JNIEnv *env, jclass cls, jlong json, jint len, jint profile, jlong out, jlong err) {
     U;
-    return (jint)georep_layout_new(P(json), (uint32_t)len, P(out), P(err));
+    return (jint)georep_layout_new(P(json), (uint32_t)len, (uint32_t)profile, P(out), P(err));
 }
 
 static jint JNICALL j_layoutFromProto(
@@ -335,7 +335,7 @@ static const JNINativeMethod methods[] = {
     {"start", "()I", (void *)j_start},
     {"init", "(JJ)I", (void *)j_init},
     {"keyHash", "(JIIJJJJ)I", (void *)j_keyHash},
-    {"layoutNew", "(JIJJ)I", (void *)j_layoutNew},
+    {"layoutNew", "(JIIJJ)I", (void *)j_layoutNew},
     {"layoutFromProto", "(JIJJ)I", (void *)j_layoutFromProto},
     {"layoutToProto", "(JJJJJ)I", (void *)j_layoutToProto},
     {"layoutFree", "(J)I", (void *)j_layoutFree},

@@ -10,9 +10,19 @@ public final class Layout extends NativeHandle {
         super(handle);
     }
 
-    /** From Pulsar's ScalableTopicMetadata JSON, as stored or as an admin prints it. */
+    /** From Pulsar's ScalableTopicMetadata JSON, as stored or as an admin prints it; the profile is guessed. */
     public static Layout fromPulsarJson(String json) {
-        return make(json.getBytes(StandardCharsets.UTF_8), Native::layoutNew);
+        return fromPulsarJson(json, 0);
+    }
+
+    /**
+     * The same with the profile of segments that record none.
+     *
+     * @param profile {@link Peer#PROFILE_M1}, {@link Peer#PROFILE_PIP486}, or 0 to guess
+     */
+    public static Layout fromPulsarJson(String json, int profile) {
+        return make(json.getBytes(StandardCharsets.UTF_8), (bytes, len, out, err) ->
+                Native.layoutNew(bytes, len, profile, out, err));
     }
 
     /** From the bytes of a georep.v1.Layout. */

@@ -34,7 +34,7 @@ final class Native {
 
     static native int keyHash(long key, int len, int profile, long hashOut, long segmentOut, long bucketOut, long err);
 
-    static native int layoutNew(long json, int len, long out, long err);
+    static native int layoutNew(long json, int len, int profile, long out, long err);
 
     static native int layoutFromProto(long bytes, int len, long out, long err);
 
