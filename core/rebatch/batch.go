@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rebatch
+
+import (
+	"math"
+
+	"georep/core/codec"
+	"georep/core/entry"
+	"georep/core/keyhash"
+	"georep/core/layout"
+	"georep/core/placement"
+)
+
+// Limits caps what one entry may ask for. A limit of 0 is the package's own.
+type Limits struct {
+	MaxDecompressed int // bytes; 0 = DefaultMaxDecompressed
+	MaxMessages     int // 0 = DefaultMaxMessages
+}
+
+// Limits that hold where the caller sets none.
+const (
+	DefaultMaxDecompressed = 128 << 20 // bytes
+	DefaultMaxMessages     = 1 << 20
+)
+
+// What is kept of a message besides its hashes.
+const (
+	hasKey = 1 << iota
+	hasOrdering
+	hasSequence
+	compactedOut
+)
+
+// Batch is an opened batch entry. Open replaces what it held and reuses its
+// memory. It aliases the entry that it was opened from until the next Open or
+// [Batch.Shrink].
+type Batch struct {
+	src  placement.Source
+	raw  []byte         // MessageMetadata of the entry
+	meta entry.Metadata // decoded
+	data []byte         // decoded messages: buf, or the entry's payload
+	buf  []byte
+
+	ends   []uint32 // end of message i in data
+	hashes []uint32 // raw hash that selects the segment
+	bucket []uint16 // hash that selects the bucket
+	kinds  []uint8
+	seqs   []uint64
+
+	keyed, compacted int // number of messages with any key; compacted out
+
+	order []uint64 // Plan: (segment, bucket, index) of every message, sorted
+	list  []int32  // Plan: what the parts' Messages alias
+	count []int32  // Ranks: messages below each bucket
+	pack  []byte   // AppendPart: messages before compression
+}
+
+// Open decompresses the batch in f and hashes every message in it. m is f's
+// decoded metadata, src the segment that it was read from.
+//
+// Errors are *[Error]: not a batch, encrypted or a chunk; more messages or bytes
+// than lim allows, checked before anything is allocated; a codec without
+// uncompressed_size; a size that differs from the declared one; a batch that
+// does not use up its bytes.
+func (b *Batch) Open(src *placement.Source, f *entry.Frame, m *entry.Metadata, lim Limits) error {
+	b.reset()
+	switch {
+	case m.Encrypted:
+		return refuse(placement.EncryptedBatch, ErrNotBatch, "it is encrypted")
+	case !m.HasBatch || m.HasChunk:
+		return refuse(placement.Malformed, ErrNotBatch, "num_messages_in_batch is absent, or it is a chunk")
+	case m.NumMessages < 1:
+		return refuse(placement.Malformed, ErrNotBatch, "num_messages_in_batch is %d", m.NumMessages)
+	}
+	maxMessages, maxBytes := lim.MaxMessages, lim.MaxDecompressed
+	if maxMessages <= 0 {
+		maxMessages = DefaultMaxMessages
+	}
+	if maxBytes <= 0 {
+		maxBytes = DefaultMaxDecompressed
+	}
+	if int(m.NumMessages) > maxMessages {
+		return refuse(placement.TooLarge, ErrLimit, "%d messages, at most %d", m.NumMessages, maxMessages)
+	}
+	at, err := b.decode(f, m, min(maxBytes, math.MaxInt32))
+	if err != nil {
+		return err
+	}
+	b.src, b.raw, b.meta = *src, f.Metadata, *m
+	if err := b.index(int(m.NumMessages), at); err != nil {
+		b.reset()
+		return err
+	}
+	return nil
+}
+
+// decode fills b.data, and returns where it starts in the entry, -1 if it was decompressed.
+func (b *Batch) decode(f *entry.Frame, m *entry.Metadata, maxBytes int) (at int, err error) {
+	at = len(f.Raw) - len(f.Payload)
+	if m.Compression == codec.None {
+		if len(f.Payload) > maxBytes {
+			return at, refuse(placement.TooLarge, ErrLimit, "%d bytes, at most %d", len(f.Payload), maxBytes)
+		}
+		if m.HasUncompressedSize && int(m.UncompressedSize) != len(f.Payload) {
+			return at, refuse(placement.SizeMismatch, ErrSize, "%d bytes, uncompressed_size says %d",
+				len(f.Payload), m.UncompressedSize)
+		}
+		b.data = f.Payload
+		return at, nil
+	}
+	if !m.HasUncompressedSize {
+		return at, refuse(placement.Codec, ErrSize, "codec %s without uncompressed_size", m.Compression)
+	}
+	if int64(m.UncompressedSize) > int64(maxBytes) {
+		return at, refuse(placement.TooLarge, ErrLimit, "uncompressed_size %d, at most %d", m.UncompressedSize, maxBytes)
+	}
+	b.buf, err = m.Compression.AppendDecode(b.buf[:0], f.Payload, int(m.UncompressedSize))
+	if err != nil {
+		return at, codecError(err, at)
+	}
+	b.data = b.buf
+	return -1, nil
+}
+
+// index walks over the n messages. The reader refuses an n that data can not
+// hold before anything is sized by it.
+func (b *Batch) index(n, at int) error {
+	r := entry.NewBatchReader(b.data, n)
+	if err := r.Err(); err != nil {
+		return batchError(err, at)
+	}
+	b.ends, b.hashes, b.seqs = resize(b.ends, n), resize(b.hashes, n), resize(b.seqs, n)
+	b.bucket, b.kinds = resize(b.bucket, n), resize(b.kinds, n)
+	start := b.src.Range.Start
+	noKey := uint32(start)<<16 | uint32(start) // selects the start of the range under either profile
+	end, read := 0, 0
+	var msg entry.Message
+	for r.Next(&msg) {
+		s := &msg.Single
+		kind, hash, bucket := uint8(0), noKey, uint16(0)
+		if s.HasPartitionKey {
+			kind, hash = hasKey, keyhash.Sum(s.PartitionKey)
+			bucket = keyhash.Bucket(hash)
+		}
+		if s.HasOrderingKey {
+			kind |= hasOrdering
+			bucket = keyhash.Bucket(keyhash.Sum(s.OrderingKey))
+		}
+		if kind != 0 {
+			b.keyed++
+		}
+		if s.HasSequenceID {
+			kind |= hasSequence
+		}
+		if s.CompactedOut {
+			kind |= compactedOut
+			b.compacted++
+		}
+		end += len(msg.Raw)
+		b.ends[read], b.hashes[read], b.bucket[read] = uint32(end), hash, bucket
+		b.kinds[read], b.seqs[read] = kind, s.SequenceID
+		read++
+	}
+	if err := r.Err(); err != nil {
+		return batchError(err, at)
+	}
+	return nil
+}
+
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+func (b *Batch) reset() {
+	b.raw, b.data = nil, nil
+	b.ends = b.ends[:0]
+	b.keyed, b.compacted = 0, 0
+}
+
+// Shrink ends the use of the opened entry and gives memory back: every buffer
+// with more than keep bytes is dropped. The slot that lent the batch calls it.
+func (b *Batch) Shrink(keep int) {
+	b.reset()
+	b.meta, b.src = entry.Metadata{}, placement.Source{}
+	b.buf, b.pack, b.kinds = shrink(b.buf, keep), shrink(b.pack, keep), shrink(b.kinds, keep)
+	b.ends, b.hashes, b.list, b.count = shrink(b.ends, keep/4), shrink(b.hashes, keep/4), shrink(b.list, keep/4), shrink(b.count, keep/4)
+	b.bucket, b.seqs, b.order = shrink(b.bucket, keep/2), shrink(b.seqs, keep/8), shrink(b.order, keep/8)
+}
+
+func shrink[T any](s []T, keep int) []T {
+	if cap(s) > keep {
+		return nil
+	}
+	return s[:0]
+}
+
+// Len returns the number of messages.
+func (b *Batch) Len() int { return len(b.ends) }
+
+// DecodedBytes returns the size of the decompressed batch.
+func (b *Batch) DecodedBytes() int { return len(b.data) }
+
+// Unkeyed says that no message has a partition or an ordering key: the entry
+// goes whole to the segment at the start of the source's range, bucket 0.
+func (b *Batch) Unkeyed() bool { return b.keyed == 0 }
+
+// AllCompactedOut says that nothing in the batch is left: the entry is dropped.
+func (b *Batch) AllCompactedOut() bool { return b.Len() > 0 && b.compacted == b.Len() }
+
+// Hash returns the raw hash of message i's key text. Without a partition key it
+// is one that selects the start of the source segment's range.
+func (b *Batch) Hash(i int) uint32 { return b.hashes[i] }
+
+// Route returns where message i lies on the source's ring of segments.
+func (b *Batch) Route(i int) uint16 { return b.src.Profile.Segment(b.hashes[i]) }
+
+// BucketHash returns the hash that selects message i's bucket.
+func (b *Batch) BucketHash(i int) uint16 { return b.bucket[i] }
+
+// Bytes returns message i as it is in the batch: size, SingleMessageMetadata and
+// body. It aliases the batch.
+func (b *Batch) Bytes(i int) []byte {
+	start := b.start(i)
+	return b.data[start:b.ends[i]:b.ends[i]]
+}
+
+func (b *Batch) start(i int) uint32 {
+	if i == 0 {
+		return 0
+	}
+	return b.ends[i-1]
+}
+
+// Ranks appends, for every message in order, its rank among the messages routed
+// to d's range, ordered by (bucket, index), or -1 where it is not routed there.
+// d may be sealed: its range, buckets and profile never change.
+func (b *Batch) Ranks(d *layout.Segment, dst []int64) []int64 {
+	n := len(d.Buckets) + 1
+	b.count = resize(b.count, n)
+	clear(b.count)
+	for i, h := range b.hashes[:b.Len()] {
+		if d.Range.Contains(d.Profile.Segment(h)) {
+			b.count[d.Bucket(b.bucket[i])]++
+		}
+	}
+	below := int32(0)
+	for k, c := range b.count {
+		b.count[k], below = below, below+c
+	}
+	for i, h := range b.hashes[:b.Len()] {
+		if !d.Range.Contains(d.Profile.Segment(h)) {
+			dst = append(dst, -1)
+			continue
+		}
+		k := d.Bucket(b.bucket[i])
+		dst = append(dst, int64(b.count[k]))
+		b.count[k]++
+	}
+	return dst
+}

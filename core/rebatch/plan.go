@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rebatch
+
+import (
+	"slices"
+
+	"georep/core/internal/mutant"
+	"georep/core/layout"
+	"georep/core/placement"
+)
+
+// Part is one entry to write. Messages aliases the batch until the next Plan,
+// Open or Shrink.
+type Part struct {
+	Segment           *layout.Segment
+	Bucket            int
+	Rank              int64   // the part number: rank of the last message of the full part
+	Messages          []int32 // indexes, rising
+	HashMin, HashMax  uint16  // smallest and largest bucket hash
+	UncompressedBytes int
+}
+
+// Plan appends the parts that the batch makes on dst's active segments to parts
+// and returns it: segments by range, parts of one segment in rising Rank. Only
+// the messages in mask are in them (nil is all); ranks and cut points are those
+// of all messages, and a part without messages is left out.
+//
+// A part is cut before the message that would take it beyond the segment's cut
+// cap; a message larger than the cap is a part of its own. Sizes are those
+// before compression, so the codec has no say in it.
+//
+// Errors are *[Error]: a layout without a ring, a segment with unknown buckets.
+func (b *Batch) Plan(dst *layout.Layout, mask Mask, parts []Part) ([]Part, error) {
+	if !dst.HasRing() {
+		return parts, refuse(placement.LegacyDestination, ErrDestination, "the destination routes by modulo")
+	}
+	if err := b.sortFor(dst); err != nil {
+		return parts, err
+	}
+	active := dst.Active()
+	b.list = resize(b.list, b.Len())[:0]
+	base := len(parts)
+	rank, last := int64(0), -1
+	for from := 0; from < len(b.order); {
+		place := b.order[from] >> 32 // segment and bucket
+		seg := active[place>>16]
+		if int(place>>16) != last {
+			rank, last = 0, int(place>>16)
+		}
+		to := b.cut(from, seg.CutBytes())
+		rank += int64(to - from)
+		p := Part{Segment: seg, Bucket: int(place & 0xFFFF), Rank: rank - 1}
+		if b.fill(&p, from, to, mask); len(p.Messages) > 0 {
+			if mutant.On(mutant.PartsCounted) {
+				p.Rank = int64(len(parts) - base)
+			}
+			parts = append(parts, p)
+		}
+		from = to
+	}
+	return parts, nil
+}
+
+// sortFor fills b.order: segment (place in Active) << 48 | bucket << 32 | index.
+func (b *Batch) sortFor(dst *layout.Layout) error {
+	active, profile := dst.Active(), dst.Profile()
+	b.order = resize(b.order, b.Len())
+	sorted, before := true, uint64(0)
+	for i := range b.order {
+		at := dst.Index(profile.Segment(b.hashes[i]))
+		seg := active[at]
+		if !seg.BucketsKnown {
+			return refuse(placement.NoDestination, ErrDestination, "the buckets of segment %d are not known", seg.ID)
+		}
+		k := uint64(at)<<48 | uint64(seg.Bucket(b.bucket[i]))<<32 | uint64(i)
+		sorted = sorted && before <= k
+		before, b.order[i] = k, k
+	}
+	if !sorted {
+		slices.Sort(b.order)
+	}
+	return nil
+}
+
+// cut returns the end of the part that starts at b.order[from].
+func (b *Batch) cut(from, capBytes int) int {
+	place, size := b.order[from]>>32, 0
+	for to := from; to < len(b.order); to++ {
+		if b.order[to]>>32 != place {
+			return to
+		}
+		size += b.size(int(uint32(b.order[to])))
+		if size > capBytes && to > from {
+			return to
+		}
+	}
+	return len(b.order)
+}
+
+func (b *Batch) size(i int) int { return int(b.ends[i] - b.start(i)) }
+
+// fill puts the messages of b.order[from:to] that are in mask into p.
+func (b *Batch) fill(p *Part, from, to int, mask Mask) {
+	start := len(b.list)
+	for _, k := range b.order[from:to] {
+		i := int(uint32(k))
+		if !mask.Has(i) {
+			continue
+		}
+		h := b.bucket[i]
+		if len(b.list) == start {
+			p.HashMin, p.HashMax = h, h
+		}
+		p.HashMin, p.HashMax = min(p.HashMin, h), max(p.HashMax, h)
+		p.UncompressedBytes += b.size(i)
+		b.list = append(b.list, int32(i))
+	}
+	p.Messages = b.list[start:len(b.list):len(b.list)]
+}
