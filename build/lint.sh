@@ -22,11 +22,12 @@ tools() {
 }
 
 go_lint() {
-    local bad
+    local bad rc=0
     bad=$(gofmt -l core cgo cmd tests benchmarks 2>/dev/null || true)
-    [ -z "$bad" ] || { printf 'gofmt: %s\n' "$bad"; return 1; }
-    go vet ./... || return 1
-    GOLANGCI_LINT_CACHE=$PWD/build/data/golangci "$bin/golangci-lint" run ./... || return 1
+    [ -z "$bad" ] || { printf "gofmt: %s\n" "$bad"; rc=1; }
+    go vet ./... || rc=1
+    GOLANGCI_LINT_CACHE=$PWD/build/data/golangci "$bin/golangci-lint" run ./... || rc=1
+    return $rc
 }
 
 # The pure-Go core must stay usable without a C compiler.
