@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package window
+
+import (
+	"slices"
+
+	"georep/core/layout"
+	"georep/core/placement"
+)
+
+// maxBackoffShift caps the doubling of RetryMillis at 64 times.
+const maxBackoffShift = 6
+
+// Outcome tells what became of a send. Unknown ids are ignored: they belong to
+// sends that a watermark has resolved meanwhile.
+func (w *Window) Outcome(sendID uint64, o Outcome) {
+	s := w.sends.get(sendID)
+	if s == nil {
+		return
+	}
+	switch o {
+	case Acked:
+		w.acked(s)
+	case Duplicate:
+		if w.overtaken(s) {
+			w.counters.Overtaken++
+			it := s.it
+			w.endSend(s)
+			w.park(it, placement.Overtaken)
+			return
+		}
+		w.counters.DuplicateReceipts++
+		w.acked(s)
+	case TooLarge:
+		w.tooLarge(s)
+	case ChecksumError:
+		w.checksumError(s)
+	case Refused:
+		w.refused(s)
+	default:
+		s.it.troubleAt(s.to.id).ambiguous = true
+		w.lose(s)
+	}
+}
+
+func (w *Window) acked(s *send) {
+	it, d := s.it, s.to
+	d.failures = 0
+	w.storedBy(s)
+	w.endSend(s)
+	w.complete(it)
+}
+
+// storedBy marks the messages of s as stored.
+func (w *Window) storedBy(s *send) {
+	it := s.it
+	if s.messages == nil {
+		it.whole = true
+		it.storedAt = s.to.id
+		return
+	}
+	it.setStored(s.messages)
+}
+
+// complete finishes an item when all of it is stored and nothing is in flight.
+func (w *Window) complete(it *item) {
+	if it.state != itemOpen || !it.whole || len(it.out) > 0 {
+		return
+	}
+	if it.unit != nil {
+		w.completeUnit(it.unit)
+		return
+	}
+	w.finish(it)
+}
+
+func (w *Window) endSend(s *send) {
+	s.it.dropSend(s)
+	if i := slices.Index(s.to.inFlight, s); i >= 0 {
+		s.to.inFlight = slices.Delete(s.to.inFlight, i, i+1)
+	}
+	if s.to.gone && len(s.to.inFlight) == 0 {
+		w.settle(s.to)
+	}
+	w.sends.remove(s)
+}
+
+// lose ends a send whose messages are to be sent again, and stops its
+// destination until nothing is in flight to it.
+func (w *Window) lose(s *send) {
+	it, d := s.it, s.to
+	if d.state == destOpen {
+		d.state = destRecovers
+		d.retryAt = w.now + w.cfg.RetryMillis<<min(d.failures, maxBackoffShift)
+		d.failures++
+		w.counters.Recoveries++
+	}
+	if d.gone && it.ambiguousAt(d.id) {
+		w.counters.UnknownResends++
+	}
+	w.endSend(s)
+	w.goBack(it)
+}
+
+func (it *item) ambiguousAt(segment uint64) bool {
+	for i := range it.trouble {
+		if it.trouble[i].segment == segment {
+			return it.trouble[i].ambiguous
+		}
+	}
+	return false
+}
+
+// refused handles a definite refusal. Whatever is still in flight to the same
+// destination behind it may yet be stored there and overtake it.
+func (w *Window) refused(s *send) {
+	t := s.it.troubleAt(s.to.id)
+	t.refused = true
+	for _, o := range s.to.inFlight {
+		if o.compare(s.it.pos, s.part) > 0 {
+			t.passed = true
+		}
+	}
+	w.counters.Refusals++
+	w.lose(s)
+}
+
+// overtaken says whether a "duplicate" receipt for s can mean that something
+// later was stored in its place: it was definitely refused before, and no
+// attempt that could have been stored explains the receipt.
+func (w *Window) overtaken(s *send) bool {
+	for i := range s.it.trouble {
+		if t := &s.it.trouble[i]; t.segment == s.to.id {
+			return t.refused && (t.passed || !t.ambiguous)
+		}
+	}
+	return false
+}
+
+// tooLarge cuts a batch that the destination found too large, and parks what
+// can not be cut.
+func (w *Window) tooLarge(s *send) {
+	it := s.it
+	whole := s.messages == nil
+	w.lose(s)
+	if whole && it.meta.HasBatch && !it.meta.Encrypted && !it.meta.HasChunk {
+		it.cut = true
+		return
+	}
+	w.park(it, placement.TooLargeSingle)
+}
+
+// checksumError parks an entry whose bytes do not match its checksum here
+// either; where they do, they were damaged on the way and are sent again.
+func (w *Window) checksumError(s *send) {
+	it := s.it
+	w.counters.ChecksumErrors++
+	damaged := it.frame.HasChecksum && it.frame.ComputeChecksum() != it.frame.Checksum
+	w.refused(s)
+	if damaged {
+		w.park(it, placement.Checksum)
+	}
+}
+
+// SegmentSealed tells that the remote segment was found terminated.
+func (w *Window) SegmentSealed(segment uint64) {
+	if d := w.findDest(segment); d != nil {
+		w.seal(d)
+	}
+}
+
+func (w *Window) seal(d *dest) {
+	if d.state == destOpen || d.state == destRecovers {
+		d.state = destSealed
+		w.quiet = false
+		w.counters.Seals++
+		if d.used {
+			w.abandonJob()
+			w.ask(d)
+		}
+	}
+}
+
+func (w *Window) ask(d *dest) {
+	if d.state == destSealed && !d.asked && !d.gone && w.now >= d.askAt {
+		d.asked = true
+		w.push(Action{Kind: AskWatermark, Segment: d.id})
+	}
+}
+
+// settled says whether the fate of everything sent to sealed segments that
+// overlap r is known, and asks for the watermarks that are missing.
+func (w *Window) settled(r layout.Range) bool {
+	if w.quiet && r == w.cfg.Source.Range {
+		return true
+	}
+	for _, s := range w.remote.SealedOverlapping(r) {
+		if d := w.destOf(s); d.state == destOpen || d.state == destRecovers {
+			w.seal(d)
+		}
+	}
+	ok := true
+	for _, d := range w.dests {
+		if d.state == destSealed && d.rng.Overlaps(r) {
+			w.ask(d)
+			ok = false
+		}
+	}
+	if !ok {
+		w.waiting = waitWatermark
+	} else if r == w.cfg.Source.Range {
+		w.quiet = true
+	}
+	return ok
+}

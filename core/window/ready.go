@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package window
+
+import (
+	"georep/core/entry"
+	"georep/core/placement"
+)
+
+// ready collects the actions of one Ready call.
+type ready struct {
+	acts   []Action
+	limit  int // of acts; 0 = none
+	arena  []byte
+	needed int
+}
+
+func (r *ready) full() bool { return r.limit > 0 && len(r.acts) >= r.limit }
+
+// room says whether n more bytes fit into the arena, and notes n if not.
+func (r *ready) room(n int) bool {
+	if cap(r.arena)-len(r.arena) < n {
+		r.needed = n
+		return false
+	}
+	return true
+}
+
+// Ready appends the actions that are due to dst, at most cap(dst) in all if
+// dst has a capacity. Headers and the payloads of parts are appended to arena
+// within its capacity; used is the arena with what was appended. needed > 0
+// asks for another call with at least that much free arena. Call again until
+// it appends nothing and needed is 0.
+func (w *Window) Ready(dst []Action, arena []byte) (acts []Action, used []byte, needed int) {
+	r := ready{acts: dst, limit: cap(dst), arena: arena}
+	for {
+		w.drain(&r)
+		if r.full() || r.needed > 0 {
+			break
+		}
+		if !w.step(&r) {
+			if len(w.out) == 0 || r.full() {
+				break
+			}
+			if r.needed > 0 {
+				w.drain(&r)
+				break
+			}
+		}
+	}
+	return r.acts, r.arena, r.needed
+}
+
+// drain moves actions that need no arena.
+func (w *Window) drain(r *ready) {
+	n := 0
+	for n < len(w.out) && !r.full() {
+		r.acts = append(r.acts, w.out[n])
+		n++
+	}
+	w.out = append(w.out[:0], w.out[n:]...)
+}
+
+// originBound bounds the bytes that a splice adds to an entry's metadata
+// besides the names and the schema version.
+const originBound = 320
+
+func (w *Window) headerBound(it *item, d *dest, schema []byte) int {
+	names := len(w.cfg.Source.Cluster) + len(w.cfg.Instance) + len(d.topic)
+	return len(it.frame.Metadata) + originBound + 4*names + len(schema)
+}
+
+func (w *Window) origin(it *item, d *dest, part int64) entry.Origin {
+	return entry.Origin{
+		Cluster: w.cfg.Source.Cluster, Instance: w.cfg.Instance,
+		Segment: w.cfg.Source.Segment, Generation: w.cfg.Generation,
+		Position: it.pos, Part: part, BoundTopic: d.topic,
+	}
+}
+
+// emitWhole sends the entry as it is, with a spliced header.
+func (w *Window) emitWhole(r *ready, it *item, d *dest, dec *placement.Decision) bool {
+	schema, set := w.schemas.of(it)
+	if !r.room(w.headerBound(it, d, schema)) {
+		return false
+	}
+	start := len(r.arena)
+	out, err := entry.AppendHeader(r.arena, &it.frame, &entry.Splice{
+		Origin: w.origin(it, d, entry.Whole), SetSchemaVersion: set, SchemaVersion: schema,
+	})
+	if err != nil {
+		w.park(it, placement.Malformed)
+		return true
+	}
+	r.arena = out
+	s := w.addSend(it, d, entry.Whole)
+	s.messages = nil
+	n := 1
+	if it.meta.HasBatch {
+		n = int(it.meta.NumMessages)
+	}
+	w.counters.sent(dec.Action, len(it.frame.Payload))
+	r.acts = append(r.acts, Action{
+		Kind: Send, Path: dec.Action, Reason: dec.Reason, SendID: s.id, Segment: d.id, Bucket: dec.Bucket,
+		Position: it.pos, Part: entry.Whole, Messages: n, Header: out[start:len(out):len(out)], Payload: it.frame.Payload,
+	})
+	return true
+}
+
+func (w *Window) addSend(it *item, d *dest, part int64) *send {
+	s := w.sends.add()
+	s.it, s.to, s.part = it, d, part
+	it.out = append(it.out, s)
+	d.inFlight = append(d.inFlight, s)
+	d.used = true
+	return s
+}
+
+// emitParts sends the parts of the job that are still to be sent, and gives
+// the slot back after the last one.
+func (w *Window) emitParts(r *ready) bool {
+	j := &w.job
+	it := j.it
+	for j.i < len(j.parts) {
+		if r.full() {
+			return false
+		}
+		p := &j.parts[j.i]
+		d := w.destOf(p.Segment)
+		if !w.available(d) {
+			w.abandonJob()
+			return false
+		}
+		o := w.origin(it, d, p.Rank)
+		start := len(r.arena)
+		out, head, err := j.batch.AppendPart(r.arena, p, &o, w.partOptions(it))
+		if err != nil {
+			w.park(it, reasonOf(err))
+			return true
+		}
+		if len(out) > cap(r.arena) {
+			r.needed = len(out) - start
+			return false
+		}
+		r.arena = out
+		s := w.addSend(it, d, p.Rank)
+		s.messages = append(s.messages[:0], p.Messages...)
+		w.counters.sent(placement.Rebatch, len(out)-start-head)
+		r.acts = append(r.acts, Action{
+			Kind: Send, Path: placement.Rebatch, Reason: j.reason, SendID: s.id, Segment: d.id, Bucket: p.Bucket,
+			Position: it.pos, Part: p.Rank, Messages: len(p.Messages),
+			Header: out[start : start+head : start+head], Payload: out[start+head : len(out) : len(out)],
+		})
+		j.i++
+	}
+	w.counters.Rebatched++
+	w.abandonJob()
+	return true
+}

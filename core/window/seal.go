@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package window
+
+import (
+	"georep/core/entry"
+	"georep/core/layout"
+	"georep/core/rebatch"
+)
+
+// Watermark takes the answer to AskWatermark: the last position and part of our
+// dedup key that the sealed segment stored. pos and part count for
+// WatermarkKnown only.
+func (w *Window) Watermark(segment uint64, st WatermarkStatus, pos entry.Position, part int64) {
+	d := w.findDest(segment)
+	if d == nil || d.state != destSealed {
+		return
+	}
+	d.asked = false
+	switch st {
+	case WatermarkKnown:
+		d.marked, d.pos, d.part = true, pos, part
+		w.resolve(d)
+	case WatermarkNone:
+		w.resolve(d)
+	case WatermarkGone:
+		w.counters.WatermarksGone++
+		d.gone = true
+		if len(d.inFlight) == 0 {
+			w.settle(d)
+		} else {
+			w.closeProducer(d)
+		}
+	default:
+		d.askAt = w.now + w.cfg.RetryMillis
+	}
+}
+
+// resolve decides every send in flight to d by its final watermark, then settles d.
+func (w *Window) resolve(d *dest) {
+	w.counters.WatermarksKnown++
+	for len(d.inFlight) > 0 {
+		s := d.inFlight[0]
+		if d.covers(s.it.pos, s.part) {
+			w.acked(s)
+		} else {
+			w.counters.Replans++
+			w.lose(s)
+		}
+	}
+	w.settle(d)
+}
+
+// settle ends d: nothing is in flight to it, and nothing will be sent to it.
+func (w *Window) settle(d *dest) {
+	if d.state == destSettled {
+		return
+	}
+	d.state = destSettled
+	w.closeProducer(d)
+	w.reopenUnits(d)
+	w.forgetDests()
+}
+
+// storedWhole says whether an entry that travels whole is stored already at a
+// sealed destination: one that covers the source segment, or holds route.
+func (w *Window) storedWhole(it *item, route uint16) bool {
+	for _, d := range w.dests {
+		if d.covers(it.pos, entry.Whole) && (d.rng.Contains(route) || d.rng.Covers(w.cfg.Source.Range)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Window) closeProducer(d *dest) {
+	if d.used {
+		d.used = false
+		w.push(Action{Kind: CloseProducer, Segment: d.id})
+	}
+}
+
+// fate of a batch as far as it can be told without opening it.
+type fate uint8
+
+const (
+	fateFree   fate = iota // no sealed destination can hold any of it
+	fateStored             // all of it is stored
+	fatePart               // some of it may be: it has to be opened
+)
+
+func (w *Window) fateOf(it *item) fate {
+	f := fateFree
+	for _, d := range w.dests {
+		if !d.covers(it.pos, 0) || !d.rng.Overlaps(w.cfg.Source.Range) {
+			continue
+		}
+		if d.covers(it.pos, entry.Whole) && d.rng.Covers(w.cfg.Source.Range) {
+			return fateStored
+		}
+		f = fatePart
+	}
+	return f
+}
+
+// maskStored marks in it the messages of the opened batch that sealed
+// destinations have stored.
+func (w *Window) maskStored(it *item, b *rebatch.Batch) {
+	n := b.Len()
+	it.messages = n
+	var ranks []int64
+	for _, d := range w.dests {
+		if !d.covers(it.pos, 0) {
+			continue
+		}
+		ranks = b.Ranks(d.seg, ranks[:0])
+		for i, r := range ranks {
+			if r < 0 || !d.covers(it.pos, r) {
+				continue
+			}
+			if it.stored == nil {
+				it.stored = rebatch.NewMask(n)
+			}
+			if !it.stored.Has(i) {
+				it.stored.Set(i)
+				w.counters.MaskedMessages++
+			}
+		}
+	}
+	if it.stored != nil && it.stored.Count() == n {
+		it.whole = true
+	}
+}
+
+// outside says whether any message of the batch routes outside r.
+func outside(b *rebatch.Batch, r layout.Range) bool {
+	for i := range b.Len() {
+		if !r.Contains(b.Route(i)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package window
+
+import (
+	"fmt"
+	"sort"
+
+	"georep/core/entry"
+	"georep/core/layout"
+	"georep/core/placement"
+	"georep/core/rebatch"
+)
+
+// topicScheme starts the name of every scalable topic.
+const topicScheme = "topic://"
+
+// segmentTopic returns the name of a segment's backing topic, as
+// SegmentTopicName of Pulsar 5.0.0-M1 writes it.
+func segmentTopic(parent string, s *layout.Segment) string {
+	return fmt.Sprintf("segment://%s/%04x-%04x-%d", parent[len(topicScheme):], s.Range.Start, s.Range.End, s.ID)
+}
+
+type slotState uint8
+
+const (
+	slotNone slotState = iota
+	slotAsked
+	slotGranted
+)
+
+// Window is the machine for one (source segment, remote). See the package
+// documentation. The zero value is not usable; call New.
+type Window struct {
+	cfg    Config
+	policy placement.Policy
+	remote *layout.Layout // nil before the first SetRemote
+	block  Block
+	gate   bool
+	paused bool
+	now    int64 // ms, of the latest Tick
+
+	items   []*item // by position; gone ones are removed lazily
+	next    int     // first item that may have to be handed over
+	last    entry.Position
+	offered bool
+	held    int   // items whose memory is borrowed
+	heldB   int64 // its bytes
+	free    []*item
+
+	dests    []*dest // by segment id
+	sends    sendTable
+	units    []*unit // open chunked messages, oldest first
+	schemas  schemas
+	slot     slotState
+	slotItem *item // the item the slot was asked for
+	job      job
+	options  rebatch.Options
+	quiet    bool     // no sealed destination over the source range is unsettled
+	out      []Action // actions that need no arena, in order
+
+	waiting  wait
+	parkedN  int
+	counters Counters
+}
+
+// New returns a window that has met neither its remote nor its gate: it offers
+// nothing to send until SetRemote and SetGate(true).
+func New(c Config) (*Window, error) {
+	c.setDefaults()
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	return &Window{
+		cfg:    c,
+		policy: placement.Policy{PlaceEncryptedBatch: c.PlaceEncryptedBatch, SpliceBytes: originBound / 2},
+		block:  BlockHandshake,
+	}, nil
+}
+
+// Offer hands over an entry as it was read from the source segment's log, with
+// what only the broker knows about it in flags. Positions ascend. data is
+// borrowed until the Release action of pos, or until the window is dropped.
+// A position that the window still holds is ignored; one that it has finished
+// with is answered with Delete and Release again.
+func (w *Window) Offer(pos entry.Position, flags placement.Flags, data []byte) error {
+	if w.offered && pos.Compare(w.last) <= 0 {
+		if w.find(pos) == nil {
+			w.offerFinished(pos, data)
+		}
+		return nil
+	}
+	if w.offered = true; len(w.items) > 0 && pos.Compare(w.items[len(w.items)-1].pos) <= 0 {
+		return fmt.Errorf("%w: %v after %v", ErrOrder, pos, w.items[len(w.items)-1].pos)
+	}
+	w.last = pos
+	it := w.newItem(pos, data)
+	it.flags = flags
+	w.items = append(w.items, it)
+	w.parse(it)
+	return nil
+}
+
+func (w *Window) newItem(pos entry.Position, data []byte) *item {
+	var it *item
+	if n := len(w.free); n > 0 {
+		it, w.free = w.free[n-1], w.free[:n-1]
+		*it = item{out: it.out[:0], trouble: it.trouble[:0]}
+	} else {
+		it = new(item)
+	}
+	it.pos, it.data, it.messages = pos, data, 1
+	w.held++
+	w.heldB += int64(len(data))
+	return it
+}
+
+// offerFinished answers an entry that was deleted from the cursor before and
+// was read again, because the cursor forgot (a rewind after a late delete).
+func (w *Window) offerFinished(pos entry.Position, data []byte) {
+	it := w.newItem(pos, data)
+	i := sort.Search(len(w.items), func(i int) bool { return w.items[i].pos.Compare(pos) >= 0 })
+	w.items = append(w.items, nil)
+	copy(w.items[i+1:], w.items[i:])
+	w.items[i] = it
+	if i <= w.next {
+		w.next++
+	}
+	w.finish(it)
+}
+
+func (w *Window) parse(it *item) {
+	f, err := entry.ParseFrame(it.data, w.cfg.MaxEntryBytes)
+	if err == nil {
+		err = it.meta.Parse(f.Metadata)
+	}
+	if err != nil {
+		it.bad = placement.Malformed
+		return
+	}
+	it.frame = f
+	if it.meta.HasChunk {
+		w.joinUnit(it)
+	}
+}
+
+func (w *Window) find(pos entry.Position) *item {
+	i := sort.Search(len(w.items), func(i int) bool { return w.items[i].pos.Compare(pos) >= 0 })
+	if i < len(w.items) && w.items[i].pos == pos && !w.items[i].gone {
+		return w.items[i]
+	}
+	return nil
+}
+
+// SetRemote takes the remote's state: its complete DAG, sealed segments too,
+// and the largest message it stores, in bytes (0 = not known). A layout with a
+// lower epoch than the present one is ignored.
+func (w *Window) SetRemote(l *layout.Layout, maxMessageBytes int) error {
+	if l == nil {
+		return fmt.Errorf("%w: no layout", ErrConfig)
+	}
+	if w.remote != nil && l.Epoch() < w.remote.Epoch() {
+		return nil
+	}
+	w.abandonJob() // it was planned for the layout before
+	w.block, w.quiet = BlockNone, false
+	w.remote = l
+	w.policy.MaxMessageBytes = maxMessageBytes
+	for _, d := range w.dests {
+		if s := l.Get(d.id); s == nil || s.State != layout.Active {
+			w.seal(d)
+		} else {
+			d.seg = s
+		}
+	}
+	w.reconsiderParked()
+	return nil
+}
+
+// Block forbids writing to the remote until the next SetRemote.
+func (w *Window) Block(b Block) { w.block = b }
+
+// SetGate opens or closes the parent-drain gate; see Gate.
+func (w *Window) SetGate(open bool) { w.gate = open }
+
+// Pause stops or resumes handing over; what is in flight goes on.
+func (w *Window) Pause(on bool) { w.paused = on }
+
+// Granted tells that the budget gave the slot that AskBudget asked for.
+func (w *Window) Granted() {
+	if w.slot == slotAsked {
+		w.slot = slotGranted
+		return
+	}
+	if w.slot == slotNone { // withdrawn meanwhile: the driver's Return frees it
+		w.push(Action{Kind: ReturnBudget})
+	}
+}
+
+// Tick advances the window's time to nowMillis (any origin, never backward) and
+// makes due what waited for it.
+func (w *Window) Tick(nowMillis int64) {
+	if nowMillis <= w.now {
+		return
+	}
+	w.now = nowMillis
+	w.schemas.tick(nowMillis)
+	for _, d := range w.dests {
+		if len(d.inFlight) > 0 {
+			w.ask(d)
+		}
+	}
+	for _, it := range w.items {
+		if it.deleteAt > 0 && it.deleteAt <= nowMillis {
+			it.deleteAt = 0
+			w.requestDelete(it)
+		}
+	}
+}
+
+// Deleted tells that pos is deleted from the cursor.
+func (w *Window) Deleted(pos entry.Position) {
+	if it := w.find(pos); it != nil && it.deleting {
+		it.deleting, it.gone = false, true
+		w.trim()
+	}
+}
+
+// DeleteFailed tells that the cursor did not delete pos; it is tried again.
+func (w *Window) DeleteFailed(pos entry.Position) {
+	if it := w.find(pos); it != nil && it.deleting {
+		it.deleting = false
+		it.deleteAt = w.now + w.cfg.RetryMillis
+		w.counters.DeleteRetries++
+	}
+}
+
+func (w *Window) requestDelete(it *item) {
+	if !it.deleting && !it.gone {
+		it.deleting = true
+		w.push(Action{Kind: Delete, Position: it.pos})
+	}
+}
+
+func (w *Window) push(a Action) { w.out = append(w.out, a) }
+
+// finish marks an item as having nothing left to send.
+func (w *Window) finish(it *item) {
+	if it.state == itemParked {
+		w.parkedN--
+	}
+	if it.unit != nil {
+		w.leaveUnit(it)
+	}
+	if w.slotItem == it {
+		w.giveSlotBack()
+	}
+	it.state = itemDone
+	it.whole = true
+	w.release(it)
+	w.requestDelete(it)
+}
+
+func (w *Window) release(it *item) {
+	if it.data == nil {
+		return
+	}
+	w.held--
+	w.heldB -= int64(len(it.data))
+	it.data = nil
+	it.frame = entry.Frame{}
+	it.meta = entry.Metadata{}
+	w.push(Action{Kind: Release, Position: it.pos})
+}
+
+// trim drops leading items that are deleted from the cursor, and compacts the
+// list when most of it is.
+func (w *Window) trim() {
+	n := 0
+	for n < len(w.items) && w.items[n].gone {
+		n++
+	}
+	if n > 0 {
+		for _, it := range w.items[:n] {
+			if len(it.out) == 0 { // a parked one that was skipped may be in flight
+				w.free = append(w.free, it)
+			}
+		}
+		w.items = append(w.items[:0], w.items[n:]...)
+		w.next = max(0, w.next-n)
+	}
+	if len(w.free) > w.cfg.MaxInFlightEntries {
+		w.free = w.free[:w.cfg.MaxInFlightEntries]
+	}
+}
+
+// goBack moves the hand-over point to it, if that is earlier. What was being
+// emitted is abandoned; the parts that were not sent are still to do.
+func (w *Window) goBack(it *item) {
+	i := sort.Search(len(w.items), func(i int) bool { return w.items[i].pos.Compare(it.pos) >= 0 })
+	if i < w.next {
+		w.next = i
+		w.counters.GoBacks++
+	}
+	w.abandonJob()
+}
+
+// keepScratch is how much memory a window keeps between re-batches, in bytes
+// per buffer: what a batch needed beyond it belongs to the slot.
+const keepScratch = 16 << 10
+
+// job is a re-batch being emitted.
+type job struct {
+	it     *item
+	batch  rebatch.Batch
+	parts  []rebatch.Part
+	i      int
+	reason placement.Reason
+}
+
+func (w *Window) abandonJob() {
+	if w.job.it != nil {
+		w.job.it, w.job.parts, w.job.i = nil, w.job.parts[:0], 0
+		w.giveSlotBack()
+	}
+}
+
+func (w *Window) giveSlotBack() {
+	if w.slot != slotNone {
+		w.job.batch.Shrink(keepScratch)
+		w.slot, w.slotItem = slotNone, nil
+		w.push(Action{Kind: ReturnBudget})
+	}
+}
+
+// Holds says whether the window holds pos, so that an offer of it would be ignored.
+func (w *Window) Holds(pos entry.Position) bool { return w.find(pos) != nil }
