@@ -34,7 +34,8 @@ func (c Codec) AppendDecode(dst, src []byte, want int) ([]byte, error) {
 	var err error
 	switch c {
 	case None:
-		n = copy(out[:want], src)
+		n = len(src)
+		copy(out[:want], src)
 	case LZ4:
 		n, err = decodeLZ4(out[:want], src)
 	case Zlib:
