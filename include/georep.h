@@ -299,12 +299,14 @@ georep_status georep_place(georep_layout destination, const georep_source *sourc
                            void *arena, uint64_t arena_cap, uint64_t *arena_used,
                            uint64_t *needed, georep_error *err);
 
-/* Cuts one batch into parts, each for one segment and one bucket, in sending order.
+/* Cuts one batch for which georep_place answers rebatch into parts, each for one segment and one
+ * bucket, in sending order. A batch that turns out to have no keys comes back as one part with
+ * the number GEOREP_WHOLE; one whose messages are all compacted out as no part: drop it.
  *
- * *n_parts and *needed (arena bytes) are always exact, also for E_SPACE (arena or parts_cap
- * too small; then nothing in parts is valid). A mask leaves messages out without changing any
- * part number or cut. E_UNSUPPORTED: the entry is not one to be cut (goes whole, or encrypted);
- * E_FORMAT: it cannot be opened, the text says why; E_LIMIT: a cap. */
+ * *n_parts and *needed (arena bytes) are exact, also for E_SPACE (arena or parts_cap too small;
+ * then nothing in parts is valid). A mask leaves messages out without changing any part number
+ * or cut. options may be NULL. E_UNSUPPORTED: the entry is not one to be cut; E_FORMAT: it
+ * cannot be opened, the text begins with the reason to park it for; E_LIMIT: a cap. */
 georep_status georep_rebatch(georep_layout destination, const georep_source *source,
                              const georep_rebatch_options *options, const georep_entry *entry,
                              void *arena, uint64_t arena_cap, georep_part *parts,
@@ -525,6 +527,8 @@ georep_status georep_gate_open(georep_gate gate, uint32_t *open);
 #define GEOREP_VERDICT_UNKNOWN 3   /* accepted earlier, not known to be stored yet: answer an error
                                       that makes the producer try again */
 
+#define GEOREP_VERDICT_FULL 4      /* a new origin beyond max_keys: refuse it, nothing was stored */
+
 #define GEOREP_FORM_METADATA 0 /* bytes are a MessageMetadata */
 #define GEOREP_FORM_ENTRY 1    /* bytes are a whole entry: [broker metadata] [checksum] size
                                   metadata payload; the payload is not read */
@@ -551,15 +555,17 @@ GEOREP_ASSERT(sizeof(georep_position) == 24, "georep_position");
 
 #ifndef GEOREP_TYPES_ONLY
 
-/* bound_topic: this segment topic's own name, as senders write it into the origin record
- * (topic:// name, '/', segment descriptor). max_keys bounds the table; 0 = 10000. */
+/* bound_topic: this segment topic's own name, as senders write it into the origin record:
+ * segment://tenant/namespace/name/0000-7fff-3. max_keys bounds the table; 0 = 65536. */
 georep_status georep_dedup_new(const void *bound_topic, uint32_t len, uint32_t max_keys,
                                georep_dedup *out, georep_error *err);
 georep_status georep_dedup_free(georep_dedup dedup);
 
-/* Judges one entry that is about to be stored. NEW moves the "pushed" position. E_FORMAT: the
- * bytes or the record do not parse (an origin record of an unknown version is NOT_OURS).
- * E_LIMIT: max_keys. */
+/* Judges one entry that is about to be stored: only give it what a replication producer sent,
+ * an ordinary producer's entries must never move a watermark. NEW moves the "pushed" position.
+ * NOT_OURS: no replicated_from, or no record, or one of an unknown version, of another cluster
+ * or bound to another topic. E_FORMAT: the bytes, or the record of a replicated entry, do not
+ * parse; then it must not be stored. */
 georep_status georep_dedup_check(georep_dedup dedup, uint32_t form, const void *bytes, uint32_t len,
                                  georep_dedup_ticket *ticket, georep_error *err);
 
@@ -571,14 +577,16 @@ georep_status georep_dedup_persisted(georep_dedup dedup, const georep_dedup_tick
 georep_status georep_dedup_failed(georep_dedup dedup);
 
 /* Rebuild after a reload: every stored entry since the snapshot, in log order. Entries that are
- * not ours are ignored. */
+ * not ours are ignored. E_FORMAT: this one cannot be read, nothing changed, go on. E_LIMIT: more
+ * origins than max_keys, dedup would not be safe: do not open the topic. */
 georep_status georep_dedup_replay(georep_dedup dedup, uint32_t form, const void *bytes, uint32_t len,
                                   georep_error *err);
 
 /* Writes a snapshot of what is known to be stored; *len = its size, also when E_SPACE. */
 georep_status georep_dedup_snapshot(georep_dedup dedup, void *out, uint64_t cap, uint64_t *len,
                                     georep_error *err);
-/* Loads one into an empty table. */
+/* Loads one; watermarks only rise. On an error nothing changes: E_FORMAT where it is corrupt or
+ * of another topic, then replay the whole log instead. */
 georep_status georep_dedup_load(georep_dedup dedup, const void *snapshot, uint32_t len, georep_error *err);
 
 /* key: bytes of a georep.v1.OriginKey. *found = 1 and *out, the highest stored position; or 0. */

@@ -17,7 +17,9 @@ public final class Dedup extends NativeHandle {
         /** Stored already. */
         DUPLICATE,
         /** Accepted earlier, not known to be stored yet: let the producer try again. */
-        UNKNOWN;
+        UNKNOWN,
+        /** A new origin beyond the cap of keys: refuse it, nothing was stored. */
+        FULL;
 
         private static final Verdict[] ALL = values();
     }
@@ -62,7 +64,8 @@ public final class Dedup extends NativeHandle {
     }
 
     /**
-     * Judges an entry that is about to be stored.
+     * Judges an entry that is about to be stored; only what a replication producer sent may be given to it. Throws with
+     * {@link Status#FORMAT} for a replicated entry whose record does not parse: it must not be stored.
      *
      * @param form {@link Georep#FORM_METADATA} or {@link Georep#FORM_ENTRY}
      * @param address of the first byte, in direct memory
@@ -111,7 +114,7 @@ public final class Dedup extends NativeHandle {
         return Scratch.local().bytes(1024, (out, cap, len, err) -> Native.dedupSnapshot(handle(), out, cap, len, err));
     }
 
-    /** Loads a snapshot into an empty table. */
+    /** Loads a snapshot; watermarks only rise. On an exception nothing changed: replay the whole log instead. */
     public void load(byte[] snapshot) {
         ByteBuffer in = Scratch.direct(snapshot);
         Scratch s = Scratch.local();
