@@ -55,7 +55,7 @@ func (w *Window) destOf(s *layout.Segment) *dest {
 		w.dests[i].seg = s
 		return w.dests[i]
 	}
-	d := &dest{id: s.ID, rng: s.Range, seg: s, topic: segmentTopic(w.cfg.Topic, s)}
+	d := &dest{id: s.ID, rng: s.Range, seg: s, topic: string(AppendSegmentTopic(nil, w.cfg.Topic, s))}
 	w.dests = slices.Insert(w.dests, i, d)
 	return d
 }

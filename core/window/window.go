@@ -15,12 +15,6 @@ import (
 // topicScheme starts the name of every scalable topic.
 const topicScheme = "topic://"
 
-// segmentTopic returns the name of a segment's backing topic, as
-// SegmentTopicName of Pulsar 5.0.0-M1 writes it.
-func segmentTopic(parent string, s *layout.Segment) string {
-	return fmt.Sprintf("segment://%s/%04x-%04x-%d", parent[len(topicScheme):], s.Range.Start, s.Range.End, s.ID)
-}
-
 type slotState uint8
 
 const (
@@ -332,6 +326,3 @@ func (w *Window) giveSlotBack() {
 		w.push(Action{Kind: ReturnBudget})
 	}
 }
-
-// Holds says whether the window holds pos, so that an offer of it would be ignored.
-func (w *Window) Holds(pos entry.Position) bool { return w.find(pos) != nil }
