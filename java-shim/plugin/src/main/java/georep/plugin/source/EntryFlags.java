@@ -13,7 +13,7 @@ import org.apache.pulsar.client.api.transaction.TxnID;
  *   [0x0e02 | u32 n | broker metadata n]? [0x0e01 | u32 crc]? [u32 m | metadata m] [payload]
  * </pre>
  */
-final class EntryFlags {
+public final class EntryFlags {
     private static final int MAGIC_BROKER = 0x0e02;
     private static final int MAGIC_CHECKSUM = 0x0e01;
     private static final int PUBLISH_TIME = 3;
@@ -28,7 +28,7 @@ final class EntryFlags {
     private int end;
 
     /** Reads an entry; its reader index is left alone. False: not understood, nothing known. */
-    boolean read(ByteBuf b) {
+    public boolean read(ByteBuf b) {
         publishTime = 0;
         seen = 0;
         at = b.readerIndex();
@@ -109,12 +109,12 @@ final class EntryFlags {
     }
 
     /** Milliseconds since 1970; 0 = not known. */
-    long publishTime() {
+    public long publishTime() {
         return publishTime;
     }
 
     /** The transaction that the entry belongs to, or null. */
-    TxnID transaction() {
+    public TxnID transaction() {
         return seen == 3 ? new TxnID(txnMost, txnLeast) : null;
     }
 }

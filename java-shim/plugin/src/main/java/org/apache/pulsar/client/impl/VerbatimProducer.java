@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.Schema;
@@ -42,6 +43,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class VerbatimProducer extends ProducerImpl<byte[]> {
     private static final Logger LOG = LoggerFactory.getLogger(VerbatimProducer.class);
+    private static final int CREATION_GRACE_SECONDS = 2;
 
     /** What became of one send; the meanings are georep.h's. */
     public enum Outcome { ACKED, DUPLICATE, REFUSED, UNKNOWN, TOO_LARGE, CHECKSUM_ERROR }
@@ -79,6 +81,7 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
     private final ArrayDeque<ByteBufPair> toWrite = new ArrayDeque<>();
     private final BaseCommand command = new BaseCommand();
     private boolean writing;
+    private final CompletableFuture<VerbatimProducer> ready;
     private long nextSequence;
     private volatile boolean opened;
     private volatile boolean dead;
@@ -87,19 +90,24 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
                              CompletableFuture<Producer<byte[]>> created, Schema<byte[]> schema, Owner owner) {
         super(client, topic, conf, created, -1, schema, null, Optional.empty());
         this.owner = owner;
+        // the constructor above may already be answered on another thread, before this object's fields are set: what
+        // follows runs on the finished object
+        this.ready = created.thenApply(x -> {
+            opened = true;
+            return this;
+        });
     }
 
     /**
-     * Opens a session.
+     * Opens a session; {@link #ready} tells the result.
      *
      * @param segmentTopic the remote segment, segment://…
      * @param name         producer name; one producer of a name may be connected to a topic
      * @param schema       announced at creation, or null; needed where the remote enforces schema validation
-     * @return the connected producer. A failure is a PulsarClientException; TopicTerminatedException says that the
-     *     segment is sealed. On failure none of the owner's methods is called
+     * @throws RuntimeException when the client is closed
      */
-    public static CompletableFuture<VerbatimProducer> open(PulsarClientImpl client, String segmentTopic, String name,
-                                                           SchemaInfo schema, Owner owner) {
+    public static VerbatimProducer open(PulsarClientImpl client, String segmentTopic, String name, SchemaInfo schema,
+                                        Owner owner) {
         ProducerConfigurationData conf = new ProducerConfigurationData();
         conf.setTopicName(segmentTopic);
         conf.setProducerName(name);
@@ -108,18 +116,16 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
         conf.setMaxPendingMessages(0);
         conf.setNonPartitionedTopicExpected(true);
         conf.setReplProducer(true);
-        CompletableFuture<Producer<byte[]>> created = new CompletableFuture<>();
-        VerbatimProducer p;
-        try {
-            p = new VerbatimProducer(client, segmentTopic, conf, created, new AnnouncedSchema(schema), owner);
-        } catch (Exception e) { // a closed client refuses ids and timers
-            return CompletableFuture.failedFuture(e);
-        }
-        // applied to the finished object: the future may complete before the constructor has returned
-        return created.thenApply(x -> {
-            p.opened = true;
-            return p;
-        });
+        return new VerbatimProducer(client, segmentTopic, conf, new CompletableFuture<>(), new AnnouncedSchema(schema),
+                owner);
+    }
+
+    /**
+     * Completes when the producer is connected. A failure is a PulsarClientException (see {@link #isSealed}); unless
+     * {@link #shutdown} has been called, none of the owner's methods is called after it.
+     */
+    public CompletableFuture<VerbatimProducer> ready() {
+        return ready;
     }
 
     /** Largest [header | payload] that the remote broker's frame decoder accepts, bytes. */
@@ -222,6 +228,15 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
         for (Send s : lost) {
             owner.outcome(this, s.id, Outcome.UNKNOWN);
         }
+        if (opened || ready.isDone()) {
+            finish();
+        } else {
+            // a CreateProducer may be under way: closing now would make the client drop the shared connection
+            ready.copy().orTimeout(CREATION_GRACE_SECONDS, TimeUnit.SECONDS).whenComplete((p, e) -> finish());
+        }
+    }
+
+    private void finish() {
         // the broker answers CloseProducer only when its pending publishes are done, so the next session of this name
         // meets a settled dedup table
         CompletableFuture<Void> closing;

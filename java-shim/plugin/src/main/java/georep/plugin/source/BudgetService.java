@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.source;
+
+import georep.nativelib.Budget;
+import georep.plugin.GeorepConfig;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The broker's one budget: who may decompress a batch now, and how many bytes may be held for sends. The core decides;
+ * this class tells it the time and carries its grants to the windows. Thread-safe, never blocking.
+ */
+final class BudgetService implements AutoCloseable {
+    /** A window, as the budget sees it. Called on any thread; must not block. */
+    interface Client {
+        void granted();
+
+        /** There is room for bytes in flight again. */
+        void roomAgain();
+    }
+
+    private final Budget budget;
+    private final ScheduledExecutorService timer;
+    private final long startNanos = System.nanoTime();
+    private final AtomicLong keys = new AtomicLong();
+    private final AtomicInteger remoteNumbers = new AtomicInteger();
+    private final Map<String, Integer> remotes = new ConcurrentHashMap<>();
+    private final Map<Long, Client> clients = new ConcurrentHashMap<>();
+    private final Map<Integer, Set<Client>> waitingForRoom = new ConcurrentHashMap<>();
+    private long wakeAtNanos;
+
+    BudgetService(GeorepConfig c, ScheduledExecutorService timer) {
+        this.timer = timer;
+        this.budget = Budget.open(c.rebatchBytesPerSecond(), c.rebatchBurstBytes(), c.rebatchSlots(),
+                c.inFlightBytes(), c.inFlightBytesPerRemote());
+    }
+
+    /** The number of a remote cluster. */
+    int remote(String cluster) {
+        return remotes.computeIfAbsent(cluster, k -> remoteNumbers.incrementAndGet());
+    }
+
+    /** A number for a new window. */
+    long register(Client c) {
+        long key = keys.incrementAndGet();
+        clients.put(key, c);
+        return key;
+    }
+
+    /** The window is gone: its slot or request is handed back. */
+    void unregister(long key, int remote) {
+        Client c = clients.remove(key);
+        if (c != null) {
+            Set<Client> waiting = waitingForRoom.get(remote);
+            if (waiting != null) {
+                waiting.remove(c);
+            }
+            giveBack(key);
+        }
+    }
+
+    void request(long key, int remote, long bytes) {
+        budget.request(key, remote, bytes);
+        pump();
+    }
+
+    void giveBack(long key) {
+        budget.giveBack(key);
+        pump();
+    }
+
+    /** Counts (or, negative, takes off) bytes held for sends to a remote. */
+    void hold(int remote, long bytes) {
+        if (bytes > 0) {
+            budget.charge(remote, bytes);
+        } else if (bytes < 0) {
+            budget.uncharge(remote, -bytes);
+            pump();
+            wakeRoom();
+        }
+    }
+
+    /** Whether more may be read for a remote now; if not, the client is told once when it may. */
+    boolean room(int remote, Client c) {
+        if (budget.room(remote) > 0) {
+            return true;
+        }
+        waitingForRoom.computeIfAbsent(remote, k -> ConcurrentHashMap.newKeySet()).add(c);
+        if (budget.room(remote) <= 0) { // asked again: room may have come before the client was listed
+            return false;
+        }
+        waitingForRoom.get(remote).remove(c);
+        return true;
+    }
+
+    private void wakeRoom() {
+        for (Map.Entry<Integer, Set<Client>> e : waitingForRoom.entrySet()) {
+            if (!e.getValue().isEmpty() && budget.room(e.getKey()) > 0) {
+                for (Client c : e.getValue()) {
+                    if (e.getValue().remove(c)) {
+                        c.roomAgain();
+                    }
+                }
+            }
+        }
+    }
+
+    private synchronized void pump() {
+        if (budget.isClosed()) {
+            return;
+        }
+        long now = System.nanoTime() - startNanos;
+        budget.advance(now);
+        long wake = budget.granted(key -> {
+            Client c = clients.get(key);
+            if (c != null) {
+                c.granted();
+            } else {
+                budget.giveBack(key);
+            }
+        });
+        if (wake > 0 && (wakeAtNanos <= now || wake < wakeAtNanos)) {
+            wakeAtNanos = wake;
+            timer.schedule(this::pump, Math.max(1, wake - now), TimeUnit.NANOSECONDS);
+        }
+    }
+
+    /** JSON of georep.v1.BudgetStatus. */
+    String statusJson() {
+        return budget.statusJson();
+    }
+
+    @Override
+    public synchronized void close() {
+        budget.close();
+    }
+}

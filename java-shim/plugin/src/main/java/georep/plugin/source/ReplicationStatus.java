@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.source;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Collection;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
+
+/** What the replicators of one broker do, for the status call and for metrics. Thread-safe; nothing blocks. */
+public final class ReplicationStatus {
+    /** One (segment, remote), as its replicator shows it. */
+    public interface Replicator {
+        /** The scalable topic. */
+        TopicName parent();
+
+        /** The segment topic, segment://…. */
+        String segmentTopic();
+
+        long segment();
+
+        String remote();
+
+        /** Entries that are not deleted from the cursor. */
+        long backlog();
+
+        /** Milliseconds since 1970 at which the oldest un-replicated entry was published; 0 = none, -1 = not known. */
+        long oldestPublishTime();
+
+        /** JSON of georep.v1.WindowStatus, or null before there is a window. */
+        String windowStatusJson();
+
+        /** "supported", or why the remote is not written to. */
+        String remoteStatus();
+
+        /** The last thing that went wrong, or empty. */
+        String trouble();
+
+        /** Whether a producer to the remote is open. */
+        boolean connected();
+
+        /** Seconds since something was stored or deleted last. */
+        long secondsWithoutProgress();
+
+        /** Closes producers without traffic for so long. */
+        void closeIdleProducers(long idleNanos);
+    }
+
+    private final SourceBroker broker;
+    private final Set<Replicator> replicators = ConcurrentHashMap.newKeySet();
+    private final RetiredCounters retired = new RetiredCounters();
+
+    ReplicationStatus(SourceBroker broker) {
+        this.broker = broker;
+    }
+
+    /** Adds a replicator that starts. */
+    public void add(Replicator r) {
+        replicators.add(r);
+    }
+
+    /** A window ended; its last counters keep counting in the broker's totals. */
+    public void retire(Replicator r, String lastWindowStatusJson) {
+        if (lastWindowStatusJson != null) {
+            retired.add(r.remote(), parse(lastWindowStatusJson));
+        }
+    }
+
+    /** Removes a replicator that ended for good. */
+    public void remove(Replicator r) {
+        replicators.remove(r);
+    }
+
+    void closeIdleProducers(long idleNanos) {
+        replicators.forEach(r -> r.closeIdleProducers(idleNanos));
+    }
+
+    /** All replicators of this broker. */
+    public Collection<Replicator> all() {
+        return replicators;
+    }
+
+    RetiredCounters retired() {
+        return retired;
+    }
+
+    /** The budget's georep.v1.BudgetStatus. */
+    public JsonNode budget() {
+        return parse(broker.budget().statusJson());
+    }
+
+    /**
+     * A topic's replicators on this broker: [{segment, segmentTopic, remote, remoteStatus, backlog, delaySeconds,
+     * connected, stalled, trouble, window: WindowStatus}]. delaySeconds is -1 where it is not known.
+     */
+    public ArrayNode topic(TopicName topic) {
+        ArrayNode out = mapper().createArrayNode();
+        replicators.stream().filter(r -> r.parent().equals(topic))
+                .sorted((a, b) -> a.remote().equals(b.remote()) ? Long.compare(a.segment(), b.segment())
+                        : a.remote().compareTo(b.remote()))
+                .forEach(r -> out.add(one(r)));
+        return out;
+    }
+
+    /** The same for one replicator. */
+    public ObjectNode one(Replicator r) {
+        ObjectNode n = mapper().createObjectNode();
+        long backlog = r.backlog();
+        n.put("segment", r.segment());
+        n.put("segmentTopic", r.segmentTopic());
+        n.put("remote", r.remote());
+        n.put("remoteStatus", r.remoteStatus());
+        n.put("backlog", backlog);
+        n.put("delaySeconds", delaySeconds(r, backlog));
+        n.put("connected", r.connected());
+        n.put("stalled", stalled(r, backlog));
+        n.put("trouble", r.trouble());
+        String w = r.windowStatusJson();
+        if (w != null) {
+            n.set("window", parse(w));
+        }
+        return n;
+    }
+
+    /** Backlog and no progress for the configured time. */
+    boolean stalled(Replicator r, long backlog) {
+        return backlog > 0 && r.secondsWithoutProgress() >= broker.config().stallSeconds();
+    }
+
+    static long delaySeconds(Replicator r, long backlog) {
+        long t = r.oldestPublishTime();
+        if (t > 0) {
+            return Math.max(0, TimeUnit.MILLISECONDS.toSeconds(System.currentTimeMillis() - t));
+        }
+        return backlog == 0 || t == 0 ? 0 : -1;
+    }
+
+    static ObjectMapper mapper() {
+        return ObjectMapperFactory.getMapper().getObjectMapper();
+    }
+
+    static JsonNode parse(String json) {
+        try {
+            return mapper().readTree(json);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException(e); // the library's own JSON
+        }
+    }
+}

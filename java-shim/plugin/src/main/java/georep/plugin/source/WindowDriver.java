@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.source;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import georep.nativelib.Layout;
+import georep.nativelib.Window;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.apache.bookkeeper.mledger.Position;
+import org.apache.bookkeeper.mledger.PositionFactory;
+import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
+import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Relays between one segment's broker side and the core's window: what happened goes in as events, what the core answers
+ * is carried out. Nothing is decided here.
+ *
+ * <pre>
+ *   cursor reads --offer--.                                  .--> SegmentSender per remote segment
+ *   receipts ------------- > events -> Window.step -> actions --> cursor deletes, budget, watermark, schema calls
+ *   remote, gate, timer --'      (serial executor)           `--> release of the entries read
+ * </pre>
+ *
+ * <p>Every public method may be called by any thread and returns at once; the work runs on a {@link SerialExecutor}, and
+ * one step serves a burst of events. The broker is never called while events are being collected, only between steps.
+ *
+ * <p>An entry's buffer is released exactly once: at the window's RELEASE, when the window refuses it, or when the driver
+ * is closed.
+ */
+final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, SegmentSender.Sink {
+    private static final Logger LOG = LoggerFactory.getLogger(WindowDriver.class);
+    private static final int TICK_MILLIS = 200;
+    private static final int MAX_ACTIONS = 64;
+
+    private record Key(long ledger, long entry) { }
+
+    /** An entry between reading and deletion. */
+    private static final class Held {
+        final SegmentSession.Offer offer;
+        final ByteBuf copy;
+        final ByteBuf data;
+        final long address;
+        final int length;
+        int index;
+        boolean released;
+
+        Held(SegmentSession.Offer offer) {
+            this.offer = offer;
+            ByteBuf b = offer.entry().getDataBuffer();
+            length = b.readableBytes();
+            if (b.hasMemoryAddress()) {
+                copy = null;
+                data = b;
+            } else { // heap or composite: the window needs an address that stays
+                copy = PulsarByteBufAllocator.DEFAULT.directBuffer(Math.max(1, length));
+                copy.writeBytes(b, b.readerIndex(), length);
+                data = copy;
+            }
+            address = data.memoryAddress() + data.readerIndex();
+        }
+
+        void free() {
+            if (copy != null) {
+                copy.release();
+            }
+        }
+    }
+
+    private final SourceBroker broker;
+    private final SourceIdentity self;
+    private final String name;
+    private final String localSegment;
+    private final String producerName;
+    private final RemoteTopic remote;
+    private final SegmentSession.Segment host;
+    private final SerialExecutor serial;
+    private final Window window;
+    private final GateDriver gate;
+    private final BudgetService budget;
+    private final int remoteNumber;
+    private final long budgetKey;
+    private final Map<Long, SegmentSender> senders = new HashMap<>();
+    private final Map<Key, Held> held = new HashMap<>();
+    private final DelayTracker delay = new DelayTracker();
+    private final Map<Long, Integer> partBytes = new HashMap<>();
+    private final List<Held> offered = new ArrayList<>();
+    private final List<Position> toDelete = new ArrayList<>();
+    private final Set<Key> parked = ConcurrentHashMap.newKeySet();
+    private Arena arena;
+    private long holdDelta;
+    private boolean dirty;
+    private boolean wakeRead;
+    private boolean tickSet;
+    private boolean closed;
+    private boolean blocked = true;
+    private volatile boolean supported;
+    private volatile boolean gateOpen;
+    private volatile boolean anyOpen;
+    private volatile long progressNanos = System.nanoTime();
+    private volatile String trouble = "";
+
+    WindowDriver(SourceBroker broker, SourceIdentity self, String producerName, RemoteTopic remote, LocalTopic local,
+                 byte[] config, SegmentSession.Segment host) {
+        this.broker = broker;
+        this.self = self;
+        this.localSegment = host.segmentTopic();
+        this.name = localSegment + " -> " + host.remote();
+        this.producerName = producerName;
+        this.remote = remote;
+        this.host = host;
+        this.serial = new SerialExecutor(broker.workers(), this::step);
+        this.window = Window.open(config, MAX_ACTIONS);
+        this.budget = broker.budget();
+        this.remoteNumber = budget.remote(host.remote());
+        this.budgetKey = budget.register(this);
+        this.gate = new GateDriver(broker, local, self.segment(), name, serial, host::ancestorBacklog, this::onGate);
+    }
+
+    /** Begins: asks for the handshake and for the parents' state. */
+    void start() {
+        remote.add(this);
+        gate.start();
+    }
+
+    // ---- events from the broker
+
+    /** Entries read, in cursor order; each is released through {@link SegmentSession.Segment#released}. */
+    void offer(List<SegmentSession.Offer> entries) {
+        run(() -> entries.forEach(this::offerOne), () -> entries.forEach(o -> host.released(o.entry(), o.token())));
+    }
+
+    private void offerOne(SegmentSession.Offer o) {
+        Key k = new Key(o.entry().getLedgerId(), o.entry().getEntryId());
+        if (held.containsKey(k)) {
+            host.released(o.entry(), o.token()); // read again after a rewind; the window still has the first one
+            return;
+        }
+        Held h = new Held(o);
+        h.index = window.offer(h.address, h.length, o.flags(), k.ledger, k.entry);
+        offered.add(h);
+        dirty = true;
+    }
+
+    /** Outcome of {@link SegmentSession.Segment#delete}. */
+    void deleted(List<Position> positions, boolean ok) {
+        run(() -> {
+            for (Position p : positions) {
+                if (ok) {
+                    window.deleted(p.getLedgerId(), p.getEntryId());
+                    delay.remove(p.getLedgerId(), p.getEntryId());
+                } else {
+                    window.deleteFailed(p.getLedgerId(), p.getEntryId());
+                }
+            }
+            progressNanos = System.nanoTime();
+            dirty = true;
+        }, () -> { });
+    }
+
+    /** A read may be possible again. */
+    void wakeReader() {
+        run(() -> wakeRead = true, () -> { });
+    }
+
+    // ---- events from the remote
+
+    @Override
+    public void onSupported(RemoteTopic.State s) {
+        run(() -> {
+            try (Layout l = Layout.fromState(s.state())) {
+                window.setRemote(l, s.maxMessageBytes());
+            }
+            blocked = false;
+            supported = true;
+            dirty = true;
+        }, () -> { });
+    }
+
+    @Override
+    public void onBlocked(int why, String reason) {
+        run(() -> {
+            window.block(why);
+            blocked = true;
+            supported = false;
+            trouble = reason;
+            dirty = true;
+        }, () -> { });
+    }
+
+    private void onGate(boolean open) {
+        gateOpen = open;
+        window.gate(open);
+        dirty = true;
+    }
+
+    @Override
+    public void granted() {
+        run(() -> {
+            window.granted();
+            dirty = true;
+        }, () -> { });
+    }
+
+    @Override
+    public void roomAgain() {
+        wakeReader();
+    }
+
+    @Override
+    public void outcome(long sendId, Outcome outcome) {
+        Integer bytes = partBytes.remove(sendId);
+        if (bytes != null) {
+            holdDelta -= bytes;
+        }
+        if (closed) {
+            return;
+        }
+        window.outcome(sendId, switch (outcome) {
+            case ACKED -> Window.ACKED;
+            case DUPLICATE -> Window.DUPLICATE;
+            case REFUSED -> Window.REFUSED;
+            case UNKNOWN -> Window.OUTCOME_UNKNOWN;
+            case TOO_LARGE -> Window.TOO_LARGE;
+            case CHECKSUM_ERROR -> Window.CHECKSUM_ERROR;
+        });
+        if (outcome == Outcome.ACKED || outcome == Outcome.DUPLICATE) {
+            progressNanos = System.nanoTime();
+        }
+        dirty = true;
+    }
+
+    @Override
+    public void sealed(long segment) {
+        if (!closed) {
+            window.segmentSealed(segment);
+            dirty = true;
+            remote.refresh();
+        }
+    }
+
+    @Override
+    public void trouble(long segment, String text) {
+        trouble = "segment " + segment + ": " + text;
+    }
+
+    // ---- the operator
+
+    void pause(boolean on) {
+        run(() -> {
+            window.pause(on);
+            wakeRead = true;
+            dirty = true;
+        }, () -> { });
+    }
+
+    /**
+     * Lets one parked position go.
+     *
+     * @throws IllegalArgumentException when it is not parked
+     */
+    void skip(long ledger, long entry) {
+        if (!parked.remove(new Key(ledger, entry))) {
+            throw new IllegalArgumentException(ledger + ":" + entry + " is not parked");
+        }
+        run(() -> {
+            window.skip(ledger, entry);
+            dirty = true;
+        }, () -> { });
+    }
+
+    // ---- step
+
+    private void run(Runnable event, Runnable whenClosed) {
+        serial.execute(() -> (closed ? whenClosed : event).run());
+    }
+
+    private void step() {
+        if (closed) {
+            settle();
+            return;
+        }
+        if (dirty) {
+            dirty = false;
+            arena = Arena.ofThread();
+            do {
+                arena.reserve(window.needed());
+                int n = window.step(arena.address(), arena.capacity());
+                keepOffered();
+                for (int i = 0; i < n; i++) {
+                    carryOut(i);
+                }
+            } while (window.more());
+            arena.shrink();
+            arena = null;
+            senders.values().forEach(SegmentSender::flush);
+            if (!toDelete.isEmpty()) {
+                List<Position> batch = new ArrayList<>(toDelete);
+                toDelete.clear();
+                host.delete(batch);
+            }
+            anyOpen = senders.values().stream().anyMatch(SegmentSender::isOpen);
+            wakeRead = true;
+        }
+        settle();
+        if (wakeRead) {
+            wakeRead = false;
+            read();
+        }
+        setTick();
+    }
+
+    private void settle() {
+        if (holdDelta != 0) {
+            long d = holdDelta;
+            holdDelta = 0;
+            budget.hold(remoteNumber, d);
+        }
+    }
+
+    private void keepOffered() {
+        if (offered.isEmpty()) {
+            return;
+        }
+        for (Held h : offered) {
+            Key k = new Key(h.offer.entry().getLedgerId(), h.offer.entry().getEntryId());
+            if (!window.offerKept(h.index)) {
+                LOG.debug("[{}] {}:{} was offered again", name, k.ledger, k.entry);
+                h.free();
+                host.released(h.offer.entry(), h.offer.token());
+                continue;
+            }
+            held.put(k, h);
+            holdDelta += h.length;
+            delay.add(k.ledger, k.entry, h.offer.publishTime());
+        }
+        offered.clear();
+    }
+
+    private void carryOut(int i) {
+        long ledger = window.ledger(i);
+        long entry = window.entry(i);
+        switch (window.kind(i)) {
+            case Window.SEND -> send(i, ledger, entry);
+            case Window.DELETE -> toDelete.add(PositionFactory.create(ledger, entry));
+            case Window.RELEASE -> release(held.remove(new Key(ledger, entry)));
+            case Window.ASK_BUDGET -> budget.request(budgetKey, remoteNumber, window.bytes(i));
+            case Window.RETURN_BUDGET -> budget.giveBack(budgetKey);
+            case Window.ASK_WATERMARK -> askWatermark(window.segment(i));
+            case Window.ASK_SCHEMA -> askSchema(window.version(i));
+            case Window.CLOSE_PRODUCER -> {
+                SegmentSender s = senders.get(window.segment(i));
+                if (s != null) {
+                    s.close();
+                }
+            }
+            case Window.PARKED -> {
+                parked.add(new Key(ledger, entry));
+                LOG.error("[{}] {}:{} is parked, reason {}: replication of this segment needs an operator", name, ledger,
+                        entry, window.reason(i));
+            }
+            default -> LOG.error("[{}] action {} is not known", name, window.kind(i));
+        }
+    }
+
+    private void send(int i, long ledger, long entry) {
+        long id = window.sendId(i);
+        int headerLength = window.headerLength(i);
+        ByteBuf header = PulsarByteBufAllocator.DEFAULT.directBuffer(headerLength);
+        arena.copyTo(header, window.headerAddress(i), headerLength);
+        int length = window.payloadLength(i);
+        long from = window.payloadAddress(i);
+        ByteBuf payload;
+        if (length == 0) {
+            payload = Unpooled.EMPTY_BUFFER;
+        } else if (arena.contains(from)) {
+            payload = arena.retainedSlice(from, length);
+            partBytes.put(id, length);
+            holdDelta += length;
+        } else {
+            Held h = held.get(new Key(ledger, entry));
+            payload = h.data.retainedSlice(h.data.readerIndex() + (int) (from - h.address), length);
+        }
+        long segment = window.segment(i);
+        senders.computeIfAbsent(segment, s -> new SegmentSender(remote, s, producerName, serial, this))
+                .send(id, ledger, entry, window.messages(i), header, payload);
+        host.sent(headerLength + length);
+    }
+
+    private void release(Held h) {
+        if (h == null || h.released) {
+            return;
+        }
+        h.released = true;
+        holdDelta -= h.length;
+        h.free();
+        host.released(h.offer.entry(), h.offer.token());
+    }
+
+    private void read() {
+        int entries = window.wantEntries();
+        if (entries > 0 && budget.room(remoteNumber, this)) {
+            host.read(entries, window.wantBytes());
+        }
+    }
+
+    // ---- time
+
+    private void setTick() {
+        if (!tickSet && !blocked && gateOpen && delay.size() > 0) {
+            tickSet = true;
+            broker.timer().schedule(() -> run(() -> {
+                tickSet = false;
+                window.tick(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - broker.startNanos()));
+                forgetExpired();
+                dirty = true;
+            }, () -> { }), TICK_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    /** A parked entry that the cursor has lost (its TTL passed, or the backlog was cleared) needs no operator. */
+    private void forgetExpired() {
+        parked.removeIf(k -> {
+            boolean gone = host.gone(PositionFactory.create(k.ledger, k.entry));
+            if (gone) {
+                LOG.warn("[{}] {}:{} was parked and has left the cursor", name, k.ledger, k.entry);
+                window.skip(k.ledger, k.entry);
+            }
+            return gone;
+        });
+    }
+
+    /** Closes producers that had nothing to send for so long. */
+    void closeIdleProducers(long idleNanos) {
+        if (anyOpen) {
+            run(() -> {
+                for (SegmentSender s : senders.values()) {
+                    if (s.isOpen() && s.idleNanos() > idleNanos) {
+                        s.close();
+                    }
+                }
+                senders.values().removeIf(SegmentSender::isIdle);
+                anyOpen = senders.values().stream().anyMatch(SegmentSender::isOpen);
+            }, () -> { });
+        }
+    }
+
+    // ---- questions to the remote
+
+    private void askWatermark(long segment) {
+        String json = "{\"topic\":" + quote(self.topic().toString()) + ",\"segment\":\"" + segment
+                + "\",\"key\":{\"cluster\":" + quote(broker.cluster()) + ",\"instance\":" + quote(self.instance())
+                + ",\"segment\":\"" + self.segment() + "\",\"generation\":\"" + self.generation() + "\"}}";
+        remote.watermark(json).whenComplete((answer, e) -> run(() -> {
+            if (e == null) {
+                try {
+                    watermark(segment, ObjectMapperFactory.getMapper().reader().readTree(answer));
+                    return;
+                } catch (java.io.IOException | RuntimeException bad) {
+                    LOG.warn("[{}] watermark of segment {}: {}", name, segment, bad.toString());
+                }
+            } else {
+                LOG.debug("[{}] watermark of segment {}: {}", name, segment, e.toString());
+            }
+            window.watermark(segment, Window.WATERMARK_FAILED, 0, 0, 0);
+            dirty = true;
+        }, () -> { }));
+    }
+
+    private void watermark(long segment, JsonNode n) {
+        int status = switch (n.path("status").asText()) {
+            case "WATERMARK_STATUS_KNOWN" -> Window.WATERMARK_KNOWN;
+            case "WATERMARK_STATUS_NONE" -> Window.WATERMARK_NONE;
+            case "WATERMARK_STATUS_NOT_FINAL" -> Window.WATERMARK_NOT_FINAL;
+            case "WATERMARK_STATUS_GONE" -> Window.WATERMARK_GONE;
+            default -> Window.WATERMARK_FAILED;
+        };
+        JsonNode p = n.path("position");
+        window.watermark(segment, status, p.path("ledger").asLong(), p.path("entry").asLong(),
+                n.has("part") ? n.path("part").asLong() : georep.nativelib.Georep.WHOLE);
+        dirty = true;
+    }
+
+    private static String quote(String s) {
+        return '"' + s.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
+    }
+
+    private void askSchema(byte[] version) {
+        String any = remote.anyActiveTopic();
+        CompletableFuture<byte[]> f = any == null
+                ? CompletableFuture.failedFuture(new IllegalStateException("no active remote segment"))
+                : remote.schemas().map(version, localSegment, any, producerName);
+        f.whenComplete((v, e) -> run(() -> {
+            if (e == null) {
+                window.schemaMapped(version, v);
+            } else {
+                LOG.warn("[{}] schema version cannot be used at the remote: {}", name, e.toString());
+                trouble = "schema: " + e;
+                window.schemaFailed(version);
+            }
+            dirty = true;
+        }, () -> { }));
+    }
+
+    // ---- end
+
+    /** Ends the window; completes when every entry is released and no producer is left. */
+    CompletableFuture<Void> close() {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        serial.execute(() -> {
+            if (closed) {
+                done.complete(null);
+                return;
+            }
+            closed = true;
+            remote.remove(this);
+            gate.close();
+            budget.unregister(budgetKey, remoteNumber);
+            offered.forEach(h -> held.put(new Key(h.offer.entry().getLedgerId(), h.offer.entry().getEntryId()), h));
+            offered.forEach(h -> holdDelta += h.length);
+            offered.clear();
+            window.close(); // nothing is borrowed any more
+            held.values().forEach(this::release);
+            held.clear();
+            List<CompletableFuture<Void>> producers = new ArrayList<>();
+            for (SegmentSender s : senders.values()) {
+                CompletableFuture<Void> f = new CompletableFuture<>();
+                producers.add(f);
+                s.shutdown(() -> f.complete(null));
+            }
+            CompletableFuture.allOf(producers.toArray(CompletableFuture[]::new)).thenRun(() -> done.complete(null));
+        });
+        return done;
+    }
+
+    // ---- for status, any thread
+
+    boolean isSupported() {
+        return supported;
+    }
+
+    boolean isGateOpen() {
+        return gateOpen;
+    }
+
+    /** JSON of georep.v1.WindowStatus, or null when closed. */
+    String statusJson() {
+        try {
+            return window.statusJson();
+        } catch (IllegalStateException e) {
+            return null;
+        }
+    }
+
+    /** Milliseconds since 1970 at which the oldest entry that was read and is not deleted was published; 0 = none. */
+    long oldestPublishTime() {
+        return delay.oldest();
+    }
+
+    long progressNanos() {
+        return progressNanos;
+    }
+
+    String trouble() {
+        return trouble;
+    }
+
+}

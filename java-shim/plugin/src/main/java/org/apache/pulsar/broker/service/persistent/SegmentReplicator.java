@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.pulsar.broker.service.persistent;
+
+import georep.plugin.source.EntryFlags;
+import georep.plugin.source.ReplicationSource;
+import georep.plugin.source.ReplicationStatus;
+import georep.plugin.source.SegmentSession;
+import georep.plugin.source.SourceBroker;
+import georep.plugin.source.SourceIdentity;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.bookkeeper.mledger.AsyncCallbacks.DeleteCallback;
+import org.apache.bookkeeper.mledger.Entry;
+import org.apache.bookkeeper.mledger.ManagedCursor;
+import org.apache.bookkeeper.mledger.ManagedLedgerException;
+import org.apache.bookkeeper.mledger.ManagedLedgerException.CursorAlreadyClosedException;
+import org.apache.bookkeeper.mledger.Position;
+import org.apache.pulsar.broker.PulsarServerException;
+import org.apache.pulsar.broker.service.BrokerService;
+import org.apache.pulsar.client.admin.PulsarAdmin;
+import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.transaction.TxnID;
+import org.apache.pulsar.client.impl.PulsarClientImpl;
+import org.apache.pulsar.common.naming.TopicName;
+
+/**
+ * Replicator of one segment to one remote cluster. The broker sees an ordinary PersistentReplicator (it casts every
+ * replicator to one); behind it a {@link SegmentSession} runs the core's window, with producers per remote segment
+ * instead of the stock replicator's single one.
+ *
+ * <p>The stock bookkeeping of reads (InFlightTask: permits, rewinds, the wait for a pending read) is kept, because
+ * disconnecting and terminating rely on it; an entry counts as completed when the window releases it. The stock decision
+ * when to read is replaced: the window says how much it wants. Stock code registers a read before it asks the rate
+ * limiter, and then waits for ever for a read that was never begun; here the limiter is asked first.
+ */
+public class SegmentReplicator extends PersistentReplicator
+        implements SegmentSession.Segment, ReplicationSource, ReplicationStatus.Replicator {
+    private static final int LIMITER_RETRY_MILLIS = 100;
+
+    private final ReplicatedSegmentTopic segmentTopic;
+    private final PulsarAdmin remoteAdmin;
+    private final SourceBroker source;
+    private final TopicName name;
+    private final EntryFlags flags = new EntryFlags();
+    private volatile SegmentSession session;
+    private volatile boolean paused;
+    private volatile boolean constructed;
+
+    public SegmentReplicator(ReplicatedSegmentTopic topic, ManagedCursor cursor, String localCluster,
+                             String remoteCluster, BrokerService bs, PulsarClientImpl client, PulsarAdmin admin)
+            throws PulsarServerException {
+        super(localCluster, topic, cursor, remoteCluster, topic.getName(), bs, client, admin);
+        this.segmentTopic = topic;
+        this.remoteAdmin = admin;
+        this.name = TopicName.get(topic.getName());
+        this.source = SourceBroker.of(bs.pulsar());
+        source.status().add(this);
+        constructed = true; // the stock constructor has called startProducer before the fields above were set
+        startProducer();
+    }
+
+    @Override
+    protected String getProducerName() {
+        return getReplicatorName(replicatorPrefix, localCluster) + "." + TopicName.get(localTopicName).getSegmentId();
+    }
+
+    // ---- life cycle
+
+    @Override
+    public void startProducer() {
+        if (!constructed) {
+            return;
+        }
+        var change = compareSetAndGetState(State.Disconnected, State.Starting);
+        if (!change.getLeft()) {
+            if (change.getRight() == State.Disconnecting) {
+                delayStartProducerAfterDisconnected();
+            }
+            return;
+        }
+        segmentTopic.sourceIdentity(remoteCluster).whenComplete((identity, e) -> {
+            try {
+                if (e != null) {
+                    throw new IllegalStateException(e);
+                }
+                begin(identity);
+            } catch (RuntimeException failed) {
+                startFailed(failed);
+            }
+        });
+    }
+
+    private void startFailed(RuntimeException e) {
+        if (compareSetAndGetState(State.Starting, State.Disconnected).getLeft()) {
+            long wait = backOff.next().toMillis();
+            log.warn().exceptionMessage(e).attr("waitTimeSec", wait / 1000.0).log("Replication did not start, retrying");
+            scheduleCheckTopicActiveAndStartProducer(wait);
+        }
+    }
+
+    private void begin(SourceIdentity identity) {
+        if (hasPendingRead() && !cursor.cancelPendingReadRequest()) { // of an earlier session
+            brokerService.executor().schedule(() -> {
+                try {
+                    begin(identity);
+                } catch (RuntimeException e) {
+                    startFailed(e);
+                }
+            }, 10, TimeUnit.MILLISECONDS);
+            return;
+        }
+        SegmentSession s = new SegmentSession(source, identity, this, replicationClient, remoteAdmin);
+        session = s;
+        if (!compareSetAndGetState(State.Starting, State.Started).getLeft()) {
+            session = null;
+            s.close();
+            return;
+        }
+        backOff.reset();
+        cursor.setActive();
+        cursor.rewind();
+        if (paused) {
+            s.pause(true);
+        }
+        s.start();
+    }
+
+    @Override
+    protected void setProducerAndTriggerReadEntries(Producer<byte[]> p) {
+        throw new UnsupportedOperationException("a segment has no single producer");
+    }
+
+    /** Ends the session: disconnect and terminate both come here. */
+    @Override
+    protected CompletableFuture<Void> doCloseProducerAsync(Producer<byte[]> ignored, Runnable afterClosed) {
+        SegmentSession s = session;
+        session = null;
+        if (s == null) {
+            afterClosed.run();
+            return CompletableFuture.completedFuture(null);
+        }
+        String last = s.windowStatusJson();
+        return s.close().thenRun(() -> {
+            source.status().retire(this, last);
+            afterClosed.run();
+        });
+    }
+
+    @Override
+    protected void doReleaseResources() {
+        source.status().remove(this);
+        super.doReleaseResources();
+    }
+
+    // ---- reading
+
+    /** The stock loop calls this after every read, failure and rewind: the session decides. */
+    @Override
+    protected void readMoreEntries() {
+        SegmentSession s = session;
+        if (s != null) {
+            s.wakeReader();
+        }
+    }
+
+    @Override
+    protected boolean isWritable() {
+        return true;
+    }
+
+    @Override
+    public void read(int wantEntries, long wantBytes) {
+        if (state != State.Started) {
+            return;
+        }
+        int entries = Math.min(wantEntries, brokerService.pulsar().getConfiguration().getDispatcherMaxReadBatchSize());
+        long bytes = Math.min(wantBytes, brokerService.pulsar().getConfiguration().getDispatcherMaxReadSizeBytes());
+        Optional<DispatchRateLimiter> limiter = dispatchRateLimiter.filter(
+                DispatchRateLimiter::isDispatchRateLimitingEnabled);
+        if (limiter.isPresent()) {
+            long messages = limiter.get().getAvailableDispatchRateLimitOnMsg();
+            long size = limiter.get().getAvailableDispatchRateLimitOnByte();
+            if (messages == 0 || size == 0) {
+                brokerService.executor().schedule(this::readMoreEntries, LIMITER_RETRY_MILLIS, TimeUnit.MILLISECONDS);
+                return;
+            }
+            entries = messages < 0 ? entries : (int) Math.min(entries, messages);
+            bytes = size < 0 ? bytes : Math.min(bytes, size);
+        }
+        InFlightTask task = register(entries);
+        if (task != null) {
+            cursor.asyncReadEntriesOrWait(task.getReadingEntries(), bytes, this, task, topic.getMaxReadPosition());
+        }
+    }
+
+    /** A read of up to so many entries, or null when one is under way or a rewind is. */
+    private InFlightTask register(int entries) {
+        synchronized (inFlightTasks) {
+            if (waitForCursorRewindingRefCnf > 0 || state != State.Started || hasPendingRead()) {
+                return null;
+            }
+            int permits = Math.min(entries, producerQueueSize - getInflightMessagesCount());
+            return permits <= 0 ? null : createOrRecycleInFlightTaskIntoQueue(cursor.getReadPosition(), permits);
+        }
+    }
+
+    @Override
+    protected boolean replicateEntries(List<Entry> entries, InFlightTask task) {
+        SegmentSession s = session;
+        if (s == null || task.isSkipReadResultDueToCursorRewind() || state != State.Started) {
+            entries.forEach(e -> released(e, task));
+            return false;
+        }
+        List<SegmentSession.Offer> offers = new ArrayList<>(entries.size());
+        for (Entry e : entries) {
+            offers.add(offer(e, task));
+        }
+        s.offer(offers);
+        return true;
+    }
+
+    /** What only the broker knows about an entry; called by one read at a time. */
+    private SegmentSession.Offer offer(Entry e, InFlightTask task) {
+        int bits = 0;
+        boolean understood = flags.read(e.getDataBuffer());
+        if (understood && messageTTLInSeconds > 0 && flags.publishTime() > 0 && System.currentTimeMillis()
+                > flags.publishTime() + TimeUnit.SECONDS.toMillis(messageTTLInSeconds)) {
+            bits |= SegmentSession.EXPIRED;
+            msgExpired.recordEvent(0);
+        }
+        TxnID txn = understood ? flags.transaction() : null;
+        if (txn != null && topic.isTxnAborted(txn, e.getPosition())) {
+            bits |= SegmentSession.TXN_ABORTED;
+        }
+        return new SegmentSession.Offer(e, task, bits, flags.publishTime());
+    }
+
+    @Override
+    public void released(Entry entry, Object task) {
+        ((InFlightTask) task).incCompletedEntries();
+        entry.release();
+    }
+
+    // ---- what the session does to the cursor and the statistics
+
+    @Override
+    public void delete(List<Position> positions) {
+        SegmentSession s = session;
+        cursor.asyncDelete(positions, new DeleteCallback() {
+            @Override
+            public void deleteComplete(Object ctx) {
+                report(s, positions, true);
+            }
+
+            @Override
+            public void deleteFailed(ManagedLedgerException e, Object ctx) {
+                if (e instanceof CursorAlreadyClosedException) {
+                    terminate();
+                    return;
+                }
+                log.warn().exceptionMessage(e).attr("positions", positions.size()).log("Positions not deleted, again later");
+                report(s, positions, false);
+            }
+        }, null);
+    }
+
+    private static void report(SegmentSession s, List<Position> positions, boolean ok) {
+        if (s != null) {
+            s.deleted(positions, ok);
+        }
+    }
+
+    @Override
+    public void sent(int bytes) {
+        dispatchRateLimiter.ifPresent(l -> l.consumeDispatchQuota(1, bytes));
+        msgOut.recordEvent(bytes);
+        stats.incrementMsgOutCounter();
+        stats.incrementBytesOutCounter(bytes);
+    }
+
+    @Override
+    public boolean gone(Position p) {
+        return p.compareTo(cursor.getMarkDeletedPosition()) <= 0 || cursor.isMessageDeleted(p);
+    }
+
+    @Override
+    public CompletableFuture<Long> ancestorBacklog(String topicName) {
+        String cursorName = getReplicatorName(replicatorPrefix, remoteCluster);
+        if (!TopicName.get(topicName).isSegment()) {
+            return legacyBacklog(topicName);
+        }
+        var loaded = brokerService.getTopics().get(topicName);
+        if (loaded != null && loaded.isDone() && !loaded.isCompletedExceptionally()
+                && loaded.join().orElse(null) instanceof PersistentTopic t) {
+            for (ManagedCursor c : t.getManagedLedger().getCursors()) {
+                if (c.getName().equals(cursorName)) {
+                    return CompletableFuture.completedFuture(c.getNumberOfEntriesInBacklog(true));
+                }
+            }
+        }
+        return SegmentSession.orNotFound(admin.scalableTopics().getSegmentSubscriptionBacklogAsync(topicName, cursorName));
+    }
+
+    /** A legacy segment is a persistent topic; its classic replicator's backlog counts. */
+    private CompletableFuture<Long> legacyBacklog(String topicName) {
+        return SegmentSession.orNotFound(admin.topics().getStatsAsync(topicName).thenApply(st -> {
+            var r = st.getReplication().get(remoteCluster);
+            return r == null ? null : r.getReplicationBacklog();
+        }));
+    }
+
+    // ---- what the broker asks
+
+    @Override
+    public boolean isConnected() {
+        SegmentSession s = session;
+        return s != null && s.isSupported();
+    }
+
+    @Override
+    public long getReplicationDelayMs() {
+        long t = oldestPublishTime();
+        return t <= 0 ? 0 : Math.max(0, System.currentTimeMillis() - t);
+    }
+
+    // ---- what the plugin asks
+
+    @Override
+    public boolean gateOpen() {
+        SegmentSession s = session;
+        return s != null && s.isGateOpen();
+    }
+
+    @Override
+    public String windowStatusJson() {
+        SegmentSession s = session;
+        return s == null ? null : s.windowStatusJson();
+    }
+
+    @Override
+    public void pause(boolean on) {
+        paused = on;
+        SegmentSession s = session;
+        if (s != null) {
+            s.pause(on);
+        }
+    }
+
+    @Override
+    public void skip(long ledger, long entry) {
+        SegmentSession s = session;
+        if (s == null) {
+            throw new IllegalArgumentException("the segment does not replicate now");
+        }
+        s.skip(ledger, entry);
+    }
+
+    @Override
+    public TopicName parent() {
+        return segmentTopic.parent();
+    }
+
+    @Override
+    public String segmentTopic() {
+        return localTopicName;
+    }
+
+    @Override
+    public long segment() {
+        return name.getSegmentId();
+    }
+
+    @Override
+    public String remote() {
+        return remoteCluster;
+    }
+
+    @Override
+    public long backlog() {
+        return cursor.getNumberOfEntriesInBacklog(false);
+    }
+
+    @Override
+    public long oldestPublishTime() {
+        SegmentSession s = session;
+        return s == null ? backlog() == 0 ? 0 : -1 : s.oldestPublishTime(backlog());
+    }
+
+    @Override
+    public String remoteStatus() {
+        SegmentSession s = session;
+        return s == null ? "starting" : s.remoteStatus();
+    }
+
+    @Override
+    public String trouble() {
+        SegmentSession s = session;
+        return s == null ? "" : s.trouble();
+    }
+
+    @Override
+    public boolean connected() {
+        return isConnected();
+    }
+
+    @Override
+    public long secondsWithoutProgress() {
+        SegmentSession s = session;
+        return s == null ? 0 : s.secondsWithoutProgress();
+    }
+
+    @Override
+    public void closeIdleProducers(long idleNanos) {
+        SegmentSession s = session;
+        if (s != null) {
+            s.closeIdleProducers(idleNanos);
+        }
+    }
+}
