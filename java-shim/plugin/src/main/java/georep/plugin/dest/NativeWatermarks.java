@@ -24,6 +24,7 @@ public final class NativeWatermarks implements Watermarks {
                 case NEW -> Verdict.NEW;
                 case DUPLICATE -> Verdict.DUPLICATE;
                 case UNKNOWN -> Verdict.UNKNOWN;
+                case FULL -> Verdict.FULL;
             };
         }
 

@@ -11,7 +11,7 @@ import java.util.Optional;
  */
 public interface Watermarks extends AutoCloseable {
     /** Judgement on an entry that is about to be stored. */
-    enum Verdict { NOT_OURS, NEW, DUPLICATE, UNKNOWN }
+    enum Verdict { NOT_OURS, NEW, DUPLICATE, UNKNOWN, FULL }
 
     /** What {@link #check} read; given back when the entry is stored. */
     interface Ticket {
@@ -23,7 +23,7 @@ public interface Watermarks extends AutoCloseable {
         long entry();
     }
 
-    /** Throws IllegalArgumentException where the entry or its origin record does not parse, or the table is full. */
+    /** Throws IllegalArgumentException where the entry or its origin record does not parse. */
     Ticket check(ByteBuf entry);
 
     void persisted(Ticket ticket);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin;
+
+import georep.plugin.control.PolicyWatch;
+import georep.plugin.http.ReplicationResource;
+import georep.plugin.source.SourceBroker;
+import georep.plugin.source.SourceMetrics;
+import jakarta.servlet.Servlet;
+import org.apache.pulsar.broker.PulsarService;
+import org.apache.pulsar.broker.service.scalable.ReplicatedScalableTopicService;
+import org.apache.pulsar.broker.web.plugin.servlet.AdditionalServletWithPulsarService;
+import org.apache.pulsar.common.configuration.PulsarConfiguration;
+import org.glassfish.jersey.server.ResourceConfig;
+import org.glassfish.jersey.servlet.ServletContainer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The plugin's life and its HTTP calls under /admin/v2/scalable-repl; named by georep.nar's descriptor. A Jakarta
+ * servlet: the broker's authentication filters do not see the older kind. The broker calls setPulsarService after its
+ * services have started and before its web service, and close before its topics are closed.
+ */
+public final class GeorepServlet implements AdditionalServletWithPulsarService {
+    public static final String BASE_PATH = "/admin/v2/scalable-repl";
+
+    private static final Logger LOG = LoggerFactory.getLogger(GeorepServlet.class);
+
+    private GeorepPlugin plugin;
+
+    @Override
+    public void setPulsarService(PulsarService pulsar) {
+        plugin = GeorepPlugin.start(pulsar);
+        if (plugin.usable()) {
+            ReplicatedScalableTopicService service = ReplicatedScalableTopicService.install(plugin);
+            plugin.service(PolicyWatch.class, p -> new PolicyWatch(pulsar, p.records(), service))
+                    .start(plugin.config().sweepSeconds());
+            pulsar.addPrometheusRawMetricsProvider(new SourceMetrics(SourceBroker.of(pulsar)));
+        }
+        if (!SegmentTopicFactory.class.getName().equals(pulsar.getConfiguration().getTopicFactoryClassName())) {
+            LOG.error("georep: topicFactoryClassName is not {}: segments replicate the broker's own way, which is "
+                    + "not able to", SegmentTopicFactory.class.getName());
+        }
+        pulsar.addPrometheusRawMetricsProvider(new PluginMetrics(plugin));
+    }
+
+    @Override
+    public void loadConfig(PulsarConfiguration config) {
+        // read when the broker is there
+    }
+
+    @Override
+    public String getBasePath() {
+        return BASE_PATH;
+    }
+
+    @Override
+    public AdditionalServletType getServletType() {
+        return AdditionalServletType.JAKARTA_SERVLET;
+    }
+
+    @Override
+    public Servlet getServletInstance() {
+        return new ServletContainer(new ResourceConfig(ReplicationResource.class));
+    }
+
+    @Override
+    public void close() {
+        if (plugin != null) {
+            plugin.close();
+        }
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin;
+
+import java.util.concurrent.atomic.LongAdder;
+
+/** Counts of what this broker did as a destination, since it was started. */
+public final class PluginCounters {
+    public final LongAdder handshakes = new LongAdder();
+    public final LongAdder watermarkQueries = new LongAdder();
+    public final LongAdder stored = new LongAdder();
+    public final LongAdder duplicates = new LongAdder();
+    public final LongAdder unknown = new LongAdder();
+    public final LongAdder forged = new LongAdder();
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.control;
+
+import java.security.SecureRandom;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
+import org.apache.pulsar.common.scalable.SegmentInfo;
+
+/**
+ * What Georep keeps in a scalable topic's record, as topic properties (layout changes keep them):
+ *
+ * <pre>
+ *   georep.instance             128-bit id of this life of the topic name, hexadecimal
+ *   georep.term                 raised by every new controller leader
+ *   georep.remotes              remotes that replication is enabled for, comma-separated
+ *   georep.generation.CLUSTER   raised whenever replication to CLUSTER is enabled or its cursors start anew
+ *   georep.segment.ID           {@link SegmentRecord}
+ * </pre>
+ *
+ * A mutable copy of one record's properties: read, change, write back in the same compare-and-set. Not thread-safe.
+ */
+public final class TopicRecord {
+    public static final String PREFIX = "georep.";
+    public static final String INSTANCE = "georep.instance";
+    public static final String TERM = "georep.term";
+    public static final String REMOTES = "georep.remotes";
+    public static final String GENERATION = "georep.generation.";
+    public static final String SEGMENT = "georep.segment.";
+
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    private final Map<String, String> properties;
+    private final Map<String, String> before;
+
+    private TopicRecord(Map<String, String> properties) {
+        this.before = properties == null ? Map.of() : properties;
+        this.properties = new TreeMap<>(before);
+    }
+
+    public static TopicRecord of(ScalableTopicMetadata metadata) {
+        return new TopicRecord(metadata.getProperties());
+    }
+
+    /** Null before the topic was first replicated. */
+    public String instance() {
+        return properties.get(INSTANCE);
+    }
+
+    public long term() {
+        return number(TERM);
+    }
+
+    public Set<String> remotes() {
+        String v = properties.get(REMOTES);
+        return v == null || v.isEmpty() ? Set.of() : new TreeSet<>(Arrays.asList(v.split(",")));
+    }
+
+    /** 0 before replication to that remote was first enabled. */
+    public long generation(String remote) {
+        return number(GENERATION + remote);
+    }
+
+    /** Null where nothing is recorded. */
+    public SegmentRecord segment(long id) {
+        String v = properties.get(SEGMENT + id);
+        return v == null ? null : SegmentRecord.parse(SEGMENT + id, v);
+    }
+
+    public void raiseTerm() {
+        properties.put(TERM, Long.toString(term() + 1));
+    }
+
+    /** Makes the generation larger than {@code above}; unchanged where it is already. */
+    public void raiseGeneration(String remote, long above) {
+        if (generation(remote) <= above) {
+            properties.put(GENERATION + remote, Long.toString(above + 1));
+        }
+    }
+
+    /** Replication is enabled for exactly these remotes; those that are new start a generation. */
+    public void setRemotes(Set<String> remotes) {
+        Set<String> old = remotes();
+        for (String r : remotes) {
+            if (!old.contains(r)) {
+                raiseGeneration(r, generation(r));
+            }
+        }
+        if (remotes.isEmpty()) {
+            properties.remove(REMOTES);
+        } else {
+            properties.put(REMOTES, String.join(",", new TreeSet<>(remotes)));
+            properties.computeIfAbsent(INSTANCE, k -> newInstance());
+        }
+    }
+
+    /** Every segment of the layout has a record afterwards; records of pruned segments go. */
+    public void recordSegments(ScalableTopicMetadata metadata, SegmentRecord first) {
+        Map<Long, SegmentInfo> segments = metadata.getSegments();
+        segments.values().stream().sorted((a, b) -> Long.compare(a.segmentId(), b.segmentId()))
+                .forEach(s -> properties.computeIfAbsent(SEGMENT + s.segmentId(),
+                        k -> inherited(s.parentIds(), first).json()));
+        properties.keySet().removeIf(k -> {
+            if (!k.startsWith(SEGMENT)) {
+                return false;
+            }
+            long id;
+            try {
+                id = Long.parseLong(k.substring(SEGMENT.length()));
+            } catch (NumberFormatException e) {
+                return false;
+            }
+            return id < metadata.getNextSegmentId() && !segments.containsKey(id);
+        });
+    }
+
+    /** The record of a segment that is about to be created, before its layout is published. */
+    public void recordChild(long id, Collection<Long> parents, SegmentRecord first) {
+        properties.put(SEGMENT + id, inherited(parents, first).json());
+    }
+
+    private SegmentRecord inherited(Collection<Long> parents, SegmentRecord first) {
+        return parents.stream().map(this::segment).filter(Objects::nonNull).findFirst().orElse(first);
+    }
+
+    public boolean changed() {
+        return !properties.equals(before);
+    }
+
+    /** The record with these properties and everything else as it was. */
+    public ScalableTopicMetadata applyTo(ScalableTopicMetadata m) {
+        return ScalableTopicMetadata.builder().epoch(m.getEpoch()).nextSegmentId(m.getNextSegmentId())
+                .segments(m.getSegments()).properties(properties).autoScalePolicy(m.getAutoScalePolicy()).build();
+    }
+
+    private long number(String name) {
+        String v = properties.get(name);
+        if (v == null) {
+            return 0;
+        }
+        try {
+            return Long.parseUnsignedLong(v);
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException("property " + name + "=" + v + ": not a number", e);
+        }
+    }
+
+    private static String newInstance() {
+        byte[] b = new byte[16];
+        RANDOM.nextBytes(b);
+        return HexFormat.of().formatHex(b);
+    }
+}

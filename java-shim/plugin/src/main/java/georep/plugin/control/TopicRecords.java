@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.control;
+
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import org.apache.pulsar.broker.PulsarService;
+import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
+import org.apache.pulsar.broker.resources.ScalableTopicResources;
+import org.apache.pulsar.broker.service.BrokerServiceException.TopicNotFoundException;
+import org.apache.pulsar.common.naming.NamespaceName;
+import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.policies.data.Policies;
+
+/** Reads and changes the records of scalable topics. Thread-safe; nothing blocks. */
+public final class TopicRecords {
+    private final PulsarService pulsar;
+    private final ScalableTopicResources resources;
+
+    public TopicRecords(PulsarService pulsar) {
+        this.pulsar = pulsar;
+        this.resources = pulsar.getPulsarResources().getScalableTopicResources();
+    }
+
+    public ScalableTopicResources resources() {
+        return resources;
+    }
+
+    /** The record as the store has it now; fails with TopicNotFoundException where there is none. */
+    public CompletableFuture<ScalableTopicMetadata> fresh(TopicName topic) {
+        return resources.getScalableTopicMetadataAsync(topic, true).thenApply(m -> present(topic, m));
+    }
+
+    private static ScalableTopicMetadata present(TopicName topic, Optional<ScalableTopicMetadata> m) {
+        if (m.isEmpty()) {
+            throw new java.util.concurrent.CompletionException(new TopicNotFoundException("no scalable topic " + topic));
+        }
+        return m.get();
+    }
+
+    /** Changes the properties by compare-and-set (retried on conflict); returns the record that is stored then. */
+    public CompletableFuture<ScalableTopicMetadata> change(TopicName topic,
+                                                           BiConsumer<ScalableTopicMetadata, TopicRecord> change) {
+        AtomicReference<ScalableTopicMetadata> stored = new AtomicReference<>();
+        return fresh(topic).thenCompose(now -> {
+            TopicRecord trial = TopicRecord.of(now);
+            change.accept(now, trial);
+            if (!trial.changed()) {
+                return CompletableFuture.completedFuture(now); // no write: no notification to every watcher
+            }
+            return resources.updateScalableTopicAsync(topic, m -> {
+                TopicRecord r = TopicRecord.of(m);
+                change.accept(m, r);
+                ScalableTopicMetadata next = r.changed() ? r.applyTo(m) : m;
+                stored.set(next);
+                return next;
+            }).thenApply(x -> stored.get());
+        });
+    }
+
+    /** The same for callers that need nothing of the layout. */
+    public CompletableFuture<ScalableTopicMetadata> change(TopicName topic, Consumer<TopicRecord> change) {
+        return change(topic, (m, r) -> change.accept(r));
+    }
+
+    /** The clusters that the namespace replicates to, without this one; empty where it does not replicate. */
+    public CompletableFuture<Set<String>> desiredRemotes(NamespaceName namespace) {
+        String local = pulsar.getConfiguration().getClusterName();
+        return pulsar.getPulsarResources().getNamespaceResources().getPoliciesAsync(namespace).thenApply(p -> {
+            if (p.isEmpty()) {
+                throw new IllegalStateException("no policies for namespace " + namespace);
+            }
+            return remotes(p.get(), local);
+        });
+    }
+
+    /** As the broker counts: a set with a single cluster means "not replicated". */
+    static Set<String> remotes(Policies policies, String local) {
+        Set<String> all = policies.replication_clusters;
+        if (policies.deleted || all == null || all.size() < 2 || !all.contains(local)) {
+            return Set.of();
+        }
+        Set<String> remotes = new java.util.TreeSet<>(all);
+        remotes.remove(local);
+        return remotes;
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.http;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import georep.plugin.source.ReplicationSource;
+import georep.plugin.source.ReplicationStatus;
+import georep.plugin.source.SourceBroker;
+import java.io.IOException;
+import org.apache.pulsar.broker.service.AbstractReplicator;
+import org.apache.pulsar.broker.service.Replicator;
+import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
+
+/** What one loaded segment says of its replication, as a source and as a destination. */
+final class SegmentStatus {
+    private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
+
+    private SegmentStatus() {
+    }
+
+    static ObjectNode of(ReplicatedSegmentTopic t) {
+        ObjectNode n = JSON.createObjectNode().put("segment", t.getName())
+                .put("sealed", t.getManagedLedger().isTerminated())
+                .put("broker", t.getBrokerService().getPulsar().getBrokerId());
+        ObjectNode remotes = n.putObject("remotes");
+        t.getReplicators().forEach((cluster, r) -> remotes.set(cluster, remote(t, r)));
+        String dedup = t.dedupStatusJson();
+        if (dedup != null) {
+            n.set("received", tree(dedup));
+        }
+        return n;
+    }
+
+    private static ObjectNode remote(ReplicatedSegmentTopic t, Replicator r) {
+        ObjectNode n = r instanceof ReplicationStatus.Replicator own
+                ? SourceBroker.of(t.getBrokerService().getPulsar()).status().one(own) : JSON.createObjectNode();
+        if (r instanceof AbstractReplicator a) {
+            n.put("replicator", a.getState().name());
+        }
+        if (r instanceof ReplicationSource s) {
+            n.put("gateOpen", s.gateOpen());
+        }
+        return n;
+    }
+
+    static JsonNode tree(String json) {
+        try {
+            return JSON.readTree(json);
+        } catch (IOException e) {
+            return JSON.getNodeFactory().textNode(json);
+        }
+    }
+}

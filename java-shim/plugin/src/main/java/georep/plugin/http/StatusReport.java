@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.http;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import georep.plugin.GeorepPlugin;
+import georep.plugin.control.TopicRecord;
+import georep.plugin.source.PeerClient;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.apache.pulsar.broker.PulsarServerException;
+import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
+import org.apache.pulsar.common.naming.NamespaceName;
+import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.scalable.SegmentInfo;
+import org.apache.pulsar.common.scalable.SegmentTopicName;
+import org.apache.pulsar.common.util.FutureUtil;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
+
+/** The status of topics: what the record says, and what the owner of each segment says. */
+final class StatusReport {
+    private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
+
+    private final GeorepPlugin plugin;
+
+    StatusReport(GeorepPlugin plugin) {
+        this.plugin = plugin;
+    }
+
+    CompletableFuture<String> topic(TopicName topic) {
+        return report(topic).thenApply(ObjectNode::toString);
+    }
+
+    /** All scalable topics of a namespace: {topics: […]}. */
+    CompletableFuture<String> namespace(NamespaceName ns) {
+        return plugin.records().resources().listScalableTopicsAsync(ns).thenCompose(names -> {
+            List<CompletableFuture<ObjectNode>> all = new ArrayList<>();
+            names.stream().sorted().forEach(n -> all.add(report(TopicName.get(n))));
+            return FutureUtil.waitForAll(all).thenApply(x -> {
+                ObjectNode n = JSON.createObjectNode().put("namespace", ns.toString());
+                ArrayNode topics = n.putArray("topics");
+                all.forEach(f -> topics.add(f.join()));
+                return n.toString();
+            });
+        });
+    }
+
+    private CompletableFuture<ObjectNode> report(TopicName topic) {
+        return plugin.records().fresh(topic).thenCompose(m -> {
+            ObjectNode n = head(topic, m);
+            List<CompletableFuture<Void>> all = new ArrayList<>();
+            ArrayNode segments = n.putArray("segments");
+            m.getSegments().values().stream().sorted(Comparator.comparingLong(SegmentInfo::segmentId)).forEach(s -> {
+                ObjectNode one = segments.addObject();
+                one.put("id", s.segmentId()).put("range", SegmentTopicName.formatDescriptor(s.hashRange(),
+                        s.segmentId()).substring(0, 9)).put("state", s.state().name());
+                if (s.isLegacy()) {
+                    one.put("legacy", s.legacyTopicName());
+                } else {
+                    all.add(ask(topic, s, one));
+                }
+            });
+            return FutureUtil.waitForAll(all).thenApply(x -> n);
+        });
+    }
+
+    private ObjectNode head(TopicName topic, ScalableTopicMetadata m) {
+        TopicRecord r = TopicRecord.of(m);
+        ObjectNode n = JSON.createObjectNode().put("topic", topic.toString())
+                .put("cluster", plugin.pulsar().getConfiguration().getClusterName())
+                .put("instance", r.instance()).put("epoch", m.getEpoch()).put("leaderTerm", r.term());
+        ObjectNode remotes = n.putObject("remotes");
+        r.remotes().forEach(c -> remotes.putObject(c).put("generation", r.generation(c)));
+        return n;
+    }
+
+    private CompletableFuture<Void> ask(TopicName topic, SegmentInfo s, ObjectNode into) {
+        try {
+            return PeerClient.of(plugin.pulsar().getAdminClient()).get(topic, "segment/"
+                    + SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId())).handle((json, e) -> {
+                        if (e != null) {
+                            into.put("error", FutureUtil.unwrapCompletionException(e).getMessage());
+                        } else if (SegmentStatus.tree(json) instanceof ObjectNode o) {
+                            into.setAll(o);
+                        }
+                        return null;
+                    });
+        } catch (PulsarServerException e) {
+            into.put("error", e.getMessage());
+            return CompletableFuture.completedFuture(null);
+        }
+    }
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.pulsar.broker.service.persistent;
+
+import georep.plugin.GeorepPlugin;
+import georep.plugin.SelfCheck;
+import georep.plugin.control.EnabledWait;
+import georep.plugin.control.SegmentRecord;
+import georep.plugin.control.TopicRecord;
+import georep.plugin.dest.Mark;
+import georep.plugin.dest.OriginKey;
+import georep.plugin.source.SourceIdentity;
+import io.netty.buffer.ByteBuf;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.bookkeeper.mledger.ManagedCursor;
+import org.apache.bookkeeper.mledger.ManagedLedger;
+import org.apache.pulsar.broker.PulsarServerException;
+import org.apache.pulsar.broker.service.BrokerService;
+import org.apache.pulsar.broker.service.BrokerServiceException.NotAllowedException;
+import org.apache.pulsar.broker.service.Consumer;
+import org.apache.pulsar.broker.service.Producer;
+import org.apache.pulsar.broker.service.Subscription;
+import org.apache.pulsar.broker.service.SubscriptionOption;
+import org.apache.pulsar.client.admin.PulsarAdmin;
+import org.apache.pulsar.client.impl.PulsarClientImpl;
+import org.apache.pulsar.common.api.proto.CommandSubscribe.InitialPosition;
+import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.policies.data.ClusterData;
+import org.apache.pulsar.common.scalable.HashRange;
+import org.apache.pulsar.common.scalable.SegmentTopicName;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A segment of a scalable topic on a broker with this plugin.
+ *
+ * <p>As a source: its replicators are Georep's, never the classic one, which would look for a segment of the same name
+ * and loop. As a destination: replicated entries are deduplicated whatever the policy is. In between: the replication
+ * cursors show as subscriptions that pin the segment, in no list, and that nobody can move or delete.
+ *
+ * <p>Where the start-up check failed, or the plugin's servlet is not configured, nothing replicates from this segment
+ * and everything else is the broker's own.
+ */
+public class ReplicatedSegmentTopic extends PersistentTopic {
+    private static final Logger LOG = LoggerFactory.getLogger(ReplicatedSegmentTopic.class);
+
+    private final TopicName segmentName;
+    private final TopicName parent;
+    private final ReplicationDeduplication dedup; // null: the broker's own is in place
+    private final Map<String, PinSubscription> pins = new ConcurrentHashMap<>();
+    private final Map<String, CompletableFuture<SourceIdentity>> identities = new ConcurrentHashMap<>();
+
+    public ReplicatedSegmentTopic(String topic, ManagedLedger ledger, BrokerService brokerService) {
+        super(topic, ledger, brokerService);
+        this.segmentName = TopicName.get(topic);
+        this.parent = SegmentTopicName.getParentTopicName(segmentName);
+        GeorepPlugin plugin = plugin();
+        this.dedup = plugin == null || !plugin.usable() ? null : new ReplicationDeduplication(brokerService.pulsar(),
+                this, ledger, parent + "/" + segmentName.getSegmentDescriptor(), plugin.watermarks(),
+                plugin.config().dedupMaxKeys(), plugin.config().dedupSnapshotEntries(), plugin.counters());
+        if (dedup != null) {
+            SelfCheck.MESSAGE_DEDUPLICATION.set(this, dedup);
+        }
+    }
+
+    private GeorepPlugin plugin() {
+        return GeorepPlugin.of(brokerService.pulsar());
+    }
+
+    /** The scalable topic that this segment belongs to. */
+    public TopicName parent() {
+        return parent;
+    }
+
+    // ------------------------------------------------------------------ source
+
+    @Override
+    protected CompletableFuture<Void> addReplicationCluster(String remote, ManagedCursor cursor, String local) {
+        GeorepPlugin plugin = plugin();
+        if (plugin == null || !plugin.usable()) {
+            LOG.error("[{}] not replicated to {}: {}", topic, remote,
+                    plugin == null ? "the servlet of georep.nar is not configured" : plugin.problems());
+            return CompletableFuture.completedFuture(null);
+        }
+        identities.remove(remote); // of an earlier cursor
+        return brokerService.pulsar().getPulsarResources().getClusterResources().getClusterAsync(remote)
+                .thenAccept(data -> startReplicator(plugin, remote, cursor, local, data));
+    }
+
+    private void startReplicator(GeorepPlugin plugin, String remote, ManagedCursor cursor, String local,
+                                 Optional<ClusterData> data) {
+        PulsarClientImpl client = (PulsarClientImpl) brokerService.getReplicationClient(remote, data);
+        PulsarAdmin admin = brokerService.getClusterPulsarAdmin(remote, data);
+        if (client == null || admin == null) {
+            LOG.error("[{}] not replicated to {}: no client for that cluster", topic, remote);
+            return;
+        }
+        lock.readLock().lock();
+        try {
+            if (isClosingOrDeleting()) {
+                return;
+            }
+            getReplicators().computeIfAbsent(remote, r -> {
+                try {
+                    return plugin.replicators().create(this, cursor, local, remote, brokerService, client, admin);
+                } catch (PulsarServerException e) {
+                    LOG.error("[{}] cannot start the replicator to {}", topic, remote, e);
+                    return null;
+                }
+            });
+        } finally {
+            lock.readLock().unlock();
+        }
+    }
+
+    /**
+     * Instance, generation and profile for the replicator to a remote; completes when the topic's controller leader has
+     * prepared replication. The same future for the life of a cursor; cancelled when the topic closes.
+     */
+    public CompletableFuture<SourceIdentity> sourceIdentity(String remote) {
+        return identities.compute(remote, (r, f) -> f != null && !f.isCompletedExceptionally() ? f : identify(r));
+    }
+
+    private CompletableFuture<SourceIdentity> identify(String remote) {
+        GeorepPlugin plugin = plugin();
+        ManagedCursor cursor = replicationCursor(remote);
+        if (plugin == null || cursor == null) {
+            return CompletableFuture.failedFuture(new IllegalStateException("not replicated to " + remote));
+        }
+        CompletableFuture<TopicRecord> wait = EnabledWait.start(brokerService.pulsar(), plugin.records(), parent,
+                segmentName.getSegmentId(), remote);
+        CompletableFuture<SourceIdentity> identity = wait.thenCompose(record ->
+                new CursorGeneration(plugin.records(), parent, getManagedLedger(), remote).of(cursor, record)
+                        .thenApply(g -> identity(record, g)));
+        identity.whenComplete((x, e) -> wait.cancel(false)); // cancelling the result ends the wait
+        return identity;
+    }
+
+    private SourceIdentity identity(TopicRecord record, long generation) {
+        HashRange range = segmentName.getSegmentRange().orElseThrow();
+        SegmentRecord s = record.segment(segmentName.getSegmentId());
+        return new SourceIdentity(parent, segmentName.getSegmentId(), range.start(), range.end(), record.instance(),
+                generation, s.profile(), s.bucketStarts(), s.cutCap());
+    }
+
+    /** The stock one deletes a topic whose namespace no longer names the local cluster; segments keep their data. */
+    @Override
+    protected CompletableFuture<Boolean> removeTopicIfLocalClusterNotAllowed() {
+        return checkAllowedCluster(brokerService.pulsar().getConfiguration().getClusterName()).thenApply(allowed -> {
+            if (!allowed) {
+                LOG.warn("[{}] the namespace's clusters do not include the local one; kept, replicators unchanged",
+                        topic);
+            }
+            return !allowed;
+        });
+    }
+
+    // ------------------------------------------------------------------ destination
+
+    @Override
+    public CompletableFuture<Optional<Long>> addProducer(Producer producer,
+                                                         CompletableFuture<Void> producerQueuedFuture) {
+        if (dedup == null || !dedup.isReplicationProducer(producer.getProducerName())) {
+            return super.addProducer(producer, producerQueuedFuture);
+        }
+        return dedup.ready().thenCompose(x -> super.addProducer(producer, producerQueuedFuture));
+    }
+
+    @Override
+    public void publishMessage(ByteBuf headersAndPayload, PublishContext context) {
+        if (dedup != null && !dedup.isReplicationProducer(context.getProducerName())
+                && dedup.forged(headersAndPayload)) {
+            LOG.warn("[{}] producer {}: entry refused, it carries replicated_from and an origin record of this topic",
+                    topic, context.getProducerName());
+            context.completed(new NotAllowedException("an ordinary producer may not publish a replicated entry"), -1,
+                    -1);
+            return;
+        }
+        super.publishMessage(headersAndPayload, context);
+    }
+
+    /**
+     * The last stored position of a stream in this segment; final: empty and {@link NotFinalException} tell apart
+     * "nothing stored" and "may still change".
+     */
+    public CompletableFuture<Optional<Mark>> finalWatermark(OriginKey key) {
+        if (dedup == null) {
+            return CompletableFuture.failedFuture(new IllegalStateException("replication is not available"));
+        }
+        // pending writes are counted down after the watermark has moved
+        if (!getManagedLedger().isTerminated() || getPendingWriteOps().get() != 0) {
+            return CompletableFuture.failedFuture(new NotFinalException());
+        }
+        return dedup.watermark(key);
+    }
+
+    /** The segment can still take entries. */
+    public static final class NotFinalException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        NotFinalException() {
+            super("segment is not sealed, or has writes in flight", null, false, false);
+        }
+    }
+
+    /** JSON of georep.v1.DedupStatus, or null. */
+    public String dedupStatusJson() {
+        return dedup == null ? null : dedup.statusJson();
+    }
+
+    /** Forgets a stream; its origin says that the segment is gone. */
+    public void pruneOrigin(OriginKey key) {
+        if (dedup != null) {
+            dedup.prune(key);
+        }
+    }
+
+    // ------------------------------------------------------------------ pins
+
+    private String remoteOf(String subscription) {
+        String prefix = replicatorPrefix + ".";
+        return subscription != null && subscription.startsWith(prefix) ? subscription.substring(prefix.length()) : null;
+    }
+
+    private ManagedCursor replicationCursor(String remote) {
+        String name = replicatorPrefix + "." + remote;
+        for (ManagedCursor c : getManagedLedger().getCursors()) {
+            if (c.getName().equals(name)) {
+                return c;
+            }
+        }
+        return null;
+    }
+
+    @Override
+    public PersistentSubscription getSubscription(String name) {
+        String remote = remoteOf(name);
+        return remote == null ? super.getSubscription(name) : pin(name, remote);
+    }
+
+    private PinSubscription pin(String name, String remote) {
+        ManagedCursor cursor = remote.equals(ReplicationDeduplication.RESERVED) ? null : replicationCursor(remote);
+        if (cursor == null) {
+            pins.remove(name);
+            return null;
+        }
+        return pins.compute(name, (n, p) -> p != null && p.over(cursor) ? p
+                : new PinSubscription(this, n, remote, cursor));
+    }
+
+    /** The controller provisions a child with every subscription; its replication cursors come with the load. */
+    @Override
+    public CompletableFuture<Subscription> createSubscription(String name, InitialPosition position, boolean replicate,
+                                                              Map<String, String> properties) {
+        String remote = remoteOf(name);
+        return remote == null ? super.createSubscription(name, position, replicate, properties)
+                : PinSubscription.asCreated(pin(name, remote));
+    }
+
+    @Override
+    public CompletableFuture<Consumer> subscribe(SubscriptionOption option) {
+        return remoteOf(option.getSubscriptionName()) == null ? super.subscribe(option)
+                : CompletableFuture.failedFuture(new NotAllowedException("subscription names beginning with "
+                        + replicatorPrefix + " belong to replication"));
+    }
+
+    @Override
+    public CompletableFuture<Void> unsubscribe(String name) {
+        return remoteOf(name) == null ? super.unsubscribe(name)
+                : CompletableFuture.failedFuture(new NotAllowedException(name + " belongs to replication"));
+    }
+
+    /** At load, cursors of clusters that are no remotes are removed; the watermarks' cursor only looks like one. */
+    @Override
+    CompletableFuture<Void> removeReplicator(String remote) {
+        if (remote.equals(ReplicationDeduplication.RESERVED)) {
+            return CompletableFuture.completedFuture(null);
+        }
+        forget(remote);
+        return super.removeReplicator(remote);
+    }
+
+    // ------------------------------------------------------------------ end
+
+    private void forget(String remote) {
+        CompletableFuture<SourceIdentity> f = identities.remove(remote);
+        if (f != null) {
+            f.cancel(false);
+        }
+        pins.remove(replicatorPrefix + "." + remote);
+    }
+
+    private CompletableFuture<Void> ended(CompletableFuture<Void> closing) {
+        return closing.whenComplete((x, e) -> {
+            if (e == null) {
+                identities.keySet().forEach(this::forget);
+                if (dedup != null) {
+                    dedup.close();
+                }
+            }
+        });
+    }
+
+    @Override
+    public CompletableFuture<Void> close(boolean disconnectClients, boolean closeWithoutWaitingClientDisconnect) {
+        return ended(super.close(disconnectClients, closeWithoutWaitingClientDisconnect));
+    }
+
+    @Override
+    public CompletableFuture<Void> delete() {
+        return ended(super.delete());
+    }
+
+    @Override
+    public CompletableFuture<Void> deleteForcefully() {
+        return ended(super.deleteForcefully());
+    }
+}

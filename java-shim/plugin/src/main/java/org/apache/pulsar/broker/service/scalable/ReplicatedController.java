@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.pulsar.broker.service.scalable;
+
+import georep.plugin.GeorepPlugin;
+import georep.plugin.SelfCheck;
+import georep.plugin.control.ReplicationSetup;
+import georep.plugin.control.SegmentTouch;
+import georep.plugin.control.TopicRecord;
+import jakarta.ws.rs.core.Response;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import org.apache.pulsar.broker.resources.SubscriptionType;
+import org.apache.pulsar.broker.service.BrokerService;
+import org.apache.pulsar.broker.service.TransportCnx;
+import org.apache.pulsar.broker.web.RestException;
+import org.apache.pulsar.common.api.proto.ScalableConsumerType;
+import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.policies.data.ScalableTopicStats;
+import org.apache.pulsar.common.scalable.SegmentInfo;
+import org.apache.pulsar.common.scalable.SegmentTopicName;
+import org.apache.pulsar.metadata.api.coordination.CoordinationService;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The controller of a scalable topic, replicated or not. Adds to the broker's own:
+ *
+ * <ul>
+ * <li>one operation at a time, and each one begins with the record as the store has it now: the stock controller
+ *     keeps its first reading for ever and would write names of segments that do not exist;</li>
+ * <li>replication is prepared by the leader (see {@link ReplicationSetup}) when it is elected, when the namespace's
+ *     policies change, before every split and merge and before every garbage collection;</li>
+ * <li>the pins are nobody's subscriptions: not listed, not deleted, not moved.</li>
+ * </ul>
+ *
+ * In this package for the package-private constructor and {@code runGcTickAsync}. Thread-safe.
+ */
+public class ReplicatedController extends ScalableTopicController {
+    private static final Logger LOG = LoggerFactory.getLogger(ReplicatedController.class);
+    private static final Method NOTIFY = SelfCheck.notifySubscriptions();
+    /** Every so many garbage collections active segments are loaded as well. */
+    private static final int TOUCH_EVERY = 5;
+
+    private final BrokerService brokerService;
+    private final GeorepPlugin plugin;
+    private final ReplicationSetup setup;
+    private final AtomicLong counter = new AtomicLong();
+    private CompletableFuture<?> tail = CompletableFuture.completedFuture(null); // guarded by this
+    private volatile Set<String> remotes = Set.of();
+    private volatile int collections;
+
+    ReplicatedController(TopicName topic, BrokerService brokerService, CoordinationService coordination,
+                         GeorepPlugin plugin) {
+        super(topic, plugin.records().resources(), brokerService, coordination);
+        this.brokerService = brokerService;
+        this.plugin = plugin;
+        this.setup = new ReplicationSetup(plugin.records(),
+                brokerService.getPulsar().getConfiguration().getReplicatorPrefix(), plugin::firstSegment);
+    }
+
+    // ------------------------------------------------------------------ leadership and preparation
+
+    /** Also called again by the base class whenever there is no leader. */
+    @Override
+    public CompletableFuture<Void> initialize() {
+        return super.initialize().thenCompose(x -> isLeader() ? serial(this::lead).exceptionally(e -> {
+            LOG.warn("[{}] replication is not prepared yet, again before the next split, merge or garbage collection: "
+                    + "{}", getTopicName(), e.toString());
+            return null;
+        }) : CompletableFuture.completedFuture(null));
+    }
+
+    private CompletableFuture<Void> lead() {
+        counter.set(0);
+        return setup.reconcile(getTopicName()).thenCompose(r -> {
+            remotes = r.remotes();
+            CompletableFuture<?> term = r.replicated()
+                    ? plugin.records().change(getTopicName(), TopicRecord::raiseTerm)
+                    : CompletableFuture.completedFuture(null);
+            return term.thenRun(() -> touch(r.remotes(), true));
+        });
+    }
+
+    /** The namespace's policies may have changed, or a pin may be missing; nothing to do where this is not the leader. */
+    public CompletableFuture<Void> reconcile() {
+        return isLeader() ? serial(() -> refresh().thenCompose(l -> prepare())).thenApply(r -> null)
+                : CompletableFuture.completedFuture(null);
+    }
+
+    private CompletableFuture<ReplicationSetup.Result> prepare() {
+        return setup.reconcile(getTopicName()).thenApply(r -> {
+            remotes = r.remotes();
+            if (!r.added().isEmpty()) {
+                touch(r.remotes(), true);
+            }
+            return r;
+        });
+    }
+
+    private void touch(Set<String> clusters, boolean activeToo) {
+        SegmentLayout layout = getLayout().join(); // the base class answers at once
+        if (layout == null || clusters.isEmpty()) {
+            return;
+        }
+        List<String[]> segments = new ArrayList<>();
+        for (SegmentInfo s : layout.getAllSegments().values()) {
+            if ((activeToo || s.isSealed()) && !s.isLegacy()) {
+                clusters.forEach(c -> segments.add(new String[] {name(s), setup.pin(c)}));
+            }
+        }
+        SegmentTouch.all(brokerService.getPulsar(), segments);
+    }
+
+    private String name(SegmentInfo s) {
+        return SegmentTopicName.fromParent(getTopicName(), s.hashRange(), s.segmentId()).toString();
+    }
+
+    /** Clusters that this topic is replicated to, as of the last look. */
+    public Set<String> remotes() {
+        return remotes;
+    }
+
+    /** A number that rises with every state that this leader tells a peer. */
+    public long nextCounter() {
+        return counter.incrementAndGet();
+    }
+
+    // ------------------------------------------------------------------ the queue
+
+    private synchronized <T> CompletableFuture<T> serial(Supplier<CompletableFuture<T>> operation) {
+        CompletableFuture<T> f = tail.handle((x, e) -> null).thenCompose(x -> operation.get());
+        tail = f;
+        return f;
+    }
+
+    /** Takes over the record as the store has it now. */
+    private CompletableFuture<SegmentLayout> refresh() {
+        return plugin.records().fresh(getTopicName()).thenCompose(m -> {
+            SegmentLayout stored = SegmentLayout.fromMetadata(m);
+            SegmentLayout own = getLayout().join();
+            if (own != null && own.getEpoch() == stored.getEpoch()) {
+                return CompletableFuture.completedFuture(own);
+            }
+            SelfCheck.CURRENT_LAYOUT.set(this, stored);
+            try {
+                return ((CompletableFuture<?>) NOTIFY.invoke(this, stored)).thenApply(x -> stored);
+            } catch (IllegalAccessException | InvocationTargetException e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        });
+    }
+
+    // ------------------------------------------------------------------ layout changes
+
+    @Override
+    public CompletableFuture<SegmentLayout> splitSegment(long segmentId) {
+        return !isLeader() ? super.splitSegment(segmentId)
+                : serial(() -> beforeSeal(List.of(segmentId), 2).thenCompose(x -> super.splitSegment(segmentId)));
+    }
+
+    @Override
+    public CompletableFuture<SegmentLayout> mergeSegments(long segmentId1, long segmentId2) {
+        return !isLeader() ? super.mergeSegments(segmentId1, segmentId2)
+                : serial(() -> beforeSeal(List.of(segmentId1, segmentId2), 1)
+                        .thenCompose(x -> super.mergeSegments(segmentId1, segmentId2)));
+    }
+
+    /**
+     * Pins are in place before anything is sealed, and the children's records before their layout: a peer that sees a
+     * segment knows how it routes.
+     */
+    private CompletableFuture<Void> beforeSeal(Collection<Long> parents, int children) {
+        return refresh().thenCompose(l -> prepare()).thenCompose(r -> !r.replicated()
+                ? CompletableFuture.completedFuture(null)
+                : plugin.records().change(getTopicName(), (m, record) -> {
+                    for (int i = 0; i < children; i++) {
+                        record.recordChild(m.getNextSegmentId() + i, parents, plugin.firstSegment());
+                    }
+                })).thenApply(m -> null);
+    }
+
+    /** No garbage collection without pins. */
+    @Override
+    CompletableFuture<Void> runGcTickAsync() {
+        if (!isLeader()) {
+            return super.runGcTickAsync();
+        }
+        return serial(() -> refresh().thenCompose(l -> prepare()).thenCompose(r -> {
+            if (!r.remotes().isEmpty()) {
+                touch(r.remotes(), ++collections % TOUCH_EVERY == 0);
+            }
+            return super.runGcTickAsync();
+        }));
+    }
+
+    /** One garbage collection now. */
+    public CompletableFuture<Void> collectGarbage() {
+        return runGcTickAsync();
+    }
+
+    // ------------------------------------------------------------------ pins are nobody's subscriptions
+
+    private <T> CompletableFuture<T> refuse(String what, String subscription) {
+        return CompletableFuture.failedFuture(new RestException(Response.Status.PRECONDITION_FAILED, what + " refused: "
+                + subscription + " pins segments that are not replicated yet; disable replication to remove it"));
+    }
+
+    @Override
+    public CompletableFuture<Void> createSubscription(String subscription, SubscriptionType type) {
+        return setup.isPin(subscription) ? refuse("create-subscription", subscription)
+                : super.createSubscription(subscription, type);
+    }
+
+    @Override
+    public CompletableFuture<Void> deleteSubscription(String subscription) {
+        return setup.isPin(subscription) ? refuse("delete-subscription", subscription)
+                : super.deleteSubscription(subscription);
+    }
+
+    @Override
+    public CompletableFuture<Void> seekSubscription(String subscription, long timestampMs) {
+        return setup.isPin(subscription) ? refuse("seek", subscription)
+                : super.seekSubscription(subscription, timestampMs);
+    }
+
+    @Override
+    public CompletableFuture<Void> clearBacklog(String subscription) {
+        return setup.isPin(subscription) ? refuse("clear-backlog", subscription) : super.clearBacklog(subscription);
+    }
+
+    @Override
+    public CompletableFuture<ConsumerAssignment> registerConsumer(String subscription, String consumerName,
+                                                                  long consumerId, ScalableConsumerType consumerType,
+                                                                  TransportCnx cnx) {
+        return setup.isPin(subscription) ? refuse("subscribe", subscription)
+                : super.registerConsumer(subscription, consumerName, consumerId, consumerType, cnx);
+    }
+
+    @Override
+    public CompletableFuture<ScalableTopicStats> getStats() {
+        return super.getStats().thenApply(s -> {
+            if (s.getSubscriptions() != null) {
+                s.getSubscriptions().keySet().removeIf(setup::isPin);
+            }
+            return s;
+        });
+    }
+}
