@@ -5,6 +5,7 @@ package layout
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"georep/core/keyhash"
 )
@@ -124,4 +125,14 @@ func validateStarts(s *Segment) error {
 		last = b
 	}
 	return nil
+}
+
+// Topic returns the name of the segment's backing topic under the scalable topic
+// parent ("topic://tenant/namespace/name"): segment://…/0000-7fff-1, or the
+// persistent:// topic of a legacy segment. Source: SegmentTopicName.
+func (s *Segment) Topic(parent string) string {
+	if s.IsLegacy() {
+		return s.Legacy
+	}
+	return fmt.Sprintf("segment://%s/%s-%d", strings.TrimPrefix(parent, "topic://"), s.Range, s.ID)
 }
