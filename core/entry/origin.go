@@ -89,31 +89,25 @@ func intLen(v int64) int {
 //
 // Errors: ErrOriginVersion for another leading number, else a *FormatError.
 func ParseOrigin(v []byte) (Origin, error) {
+	const field = "origin"
 	var o Origin
 	var parts [7][]byte
-	rest, at := v, 0
-	for i := range parts {
-		j := bytes.IndexByte(rest, '|')
-		if j < 0 && i < len(parts)-1 || j >= 0 && i == len(parts)-1 {
-			if i > 0 {
-				return o, malformed(at, "origin", "not seven fields")
-			}
-			j = -1
+	version, rest, more := bytes.Cut(v, []byte{'|'})
+	if _, tail, ok := cutDecimal(version, 1<<32); !ok || len(tail) > 0 {
+		return o, malformed(0, field, "no version")
+	}
+	if len(version) != 1 || version[0] != originVersion {
+		return o, ErrOriginVersion
+	}
+	parts[0] = version
+	for i := 1; i < len(parts); i++ {
+		if !more {
+			return o, malformed(len(v), field, "less than seven fields")
 		}
-		if j < 0 {
-			parts[i], rest = rest, nil
-		} else {
-			parts[i], rest = rest[:j], rest[j+1:]
-			at += j + 1
-		}
-		if i == 0 {
-			if _, tail, ok := cutDecimal(parts[0], 1<<32); !ok || len(tail) > 0 {
-				return o, malformed(0, "origin", "no version")
-			}
-			if len(parts[0]) != 1 || parts[0][0] != originVersion {
-				return o, ErrOriginVersion
-			}
-		}
+		parts[i], rest, more = bytes.Cut(rest, []byte{'|'})
+	}
+	if more {
+		return o, malformed(len(v)-len(rest)-1, field, "more than seven fields")
 	}
 	return o, o.parse(v, &parts)
 }

@@ -12,7 +12,7 @@ import (
 type Splice struct {
 	Origin           Origin
 	SetSchemaVersion bool
-	SchemaVersion    []byte // the destination's, where it differs
+	SchemaVersion    []byte // the destination's, where it differs; empty takes the field away
 }
 
 // AppendHeader appends a new header for f to dst and returns the result:
@@ -34,7 +34,7 @@ type Splice struct {
 // becomes too long for a frame; dst is then returned with its old length.
 func AppendHeader(dst []byte, f *Frame, s *Splice) ([]byte, error) {
 	base := len(dst)
-	dst = append(dst, make([]byte, headerFixed)...)
+	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 	dst, err := appendSpliced(dst, f.Metadata, s)
 	if err != nil {
 		return dst[:base], err
@@ -60,7 +60,7 @@ func AppendHeader(dst []byte, f *Frame, s *Splice) ([]byte, error) {
 // appended. len(meta) is below 0x0e010000.
 func AppendHeaderForPayload(dst []byte, meta []byte, payload []byte) []byte {
 	base := len(dst)
-	dst = append(dst, make([]byte, headerFixed)...)
+	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 	dst = append(dst, meta...)
 	crc := crc32.Update(putHeader(dst[base:]), castagnoli, payload)
 	binary.BigEndian.PutUint32(dst[base+2:], crc)
@@ -99,7 +99,7 @@ func appendSpliced(dst, meta []byte, s *Splice) ([]byte, error) {
 	}
 	dst = append(dst, meta[from:]...)
 	dst = s.Origin.AppendFields(dst)
-	if s.SetSchemaVersion {
+	if s.SetSchemaVersion && len(s.SchemaVersion) > 0 {
 		dst = AppendBytesField(dst, fieldSchemaVersion, s.SchemaVersion)
 	}
 	return dst, nil
