@@ -2,6 +2,7 @@
 package georep.plugin;
 
 import georep.plugin.control.PolicyWatch;
+import georep.plugin.http.RawEntriesResource;
 import georep.plugin.http.ReplicationResource;
 import georep.plugin.source.SourceBroker;
 import georep.plugin.source.SourceMetrics;
@@ -60,7 +61,7 @@ public final class GeorepServlet implements AdditionalServletWithPulsarService {
 
     @Override
     public Servlet getServletInstance() {
-        return new ServletContainer(new ResourceConfig(ReplicationResource.class));
+        return new ServletContainer(new ResourceConfig(ReplicationResource.class, RawEntriesResource.class));
     }
 
     @Override
