@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.it;
+
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.pulsar.client.admin.PulsarAdminException.ConflictException;
+import org.apache.pulsar.common.policies.data.TenantInfo;
+
+/** Makes clusters know each other and namespaces replicate; each has a configuration store of its own. */
+public final class Federation {
+    private Federation() {
+    }
+
+    /** A call that may have been made before. */
+    private interface Call {
+        void run() throws Exception;
+    }
+
+    private static void once(Call c) throws Exception {
+        try {
+            c.run();
+        } catch (ConflictException e) {
+            // there already
+        }
+    }
+
+    /** Every cluster knows every other; tenant and namespace exist everywhere and replicate among all of them. */
+    public static void of(String namespace, Cluster... clusters) throws Exception {
+        introduce(clusters);
+        create(namespace, clusters);
+        for (Cluster c : clusters) {
+            replicate(c, namespace, names(clusters));
+        }
+    }
+
+    /** Registers every cluster with its present addresses at every other; repeat it after a restart. */
+    public static void introduce(Cluster... clusters) throws Exception {
+        for (Cluster at : clusters) {
+            for (Cluster c : clusters) {
+                try {
+                    at.admin().clusters().createCluster(c.name, c.addresses());
+                } catch (ConflictException e) {
+                    at.admin().clusters().updateCluster(c.name, c.addresses());
+                }
+            }
+        }
+    }
+
+    /** The namespace exists on every cluster and replicates nowhere yet. */
+    public static void create(String namespace, Cluster... clusters) throws Exception {
+        String tenant = namespace.substring(0, namespace.indexOf('/'));
+        for (Cluster c : clusters) {
+            TenantInfo info = TenantInfo.builder().adminRoles(Set.of("admin")).allowedClusters(names(clusters)).build();
+            try {
+                c.admin().tenants().createTenant(tenant, info);
+            } catch (ConflictException e) {
+                c.admin().tenants().updateTenant(tenant, info);
+            }
+            once(() -> c.admin().tenants().createTenant("pulsar", TenantInfo.builder().adminRoles(Set.of("admin"))
+                    .allowedClusters(Set.of(c.name)).build()));
+            once(() -> c.admin().namespaces().createNamespace("pulsar/system"));
+            once(() -> c.admin().namespaces().createNamespace(namespace));
+        }
+    }
+
+    /** Sets the namespace's clusters on one cluster; without the others replication from there is off. */
+    public static void replicate(Cluster at, String namespace, Set<String> clusters) throws Exception {
+        at.admin().namespaces().setNamespaceReplicationClusters(namespace, clusters, false);
+    }
+
+    /** Replication from this cluster ends. */
+    public static void stop(Cluster at, String namespace) throws Exception {
+        replicate(at, namespace, Set.of(at.name));
+    }
+
+    /** The topic exists on every cluster with so many segments. */
+    public static void topic(String topic, int segments, Cluster... clusters) throws Exception {
+        for (Cluster c : clusters) {
+            c.admin().scalableTopics().createScalableTopic(topic, segments);
+        }
+    }
+
+    static Set<String> names(Cluster... clusters) {
+        Set<String> s = new LinkedHashSet<>();
+        for (Cluster c : List.of(clusters)) {
+            s.add(c.name);
+        }
+        return s;
+    }
+}

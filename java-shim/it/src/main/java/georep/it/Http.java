@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.it;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import org.apache.pulsar.broker.PulsarService;
+
+/** Plain HTTP to one broker, redirects not followed. */
+public final class Http {
+    private static final HttpClient CLIENT = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private Http() {
+    }
+
+    /** An answer; {@code location} is null where there is none. */
+    public record Answer(int status, String body, String location) {
+        public JsonNode json() throws Exception {
+            return JSON.readTree(body);
+        }
+    }
+
+    public static Answer get(PulsarService broker, String path, String token) throws Exception {
+        return send(request(broker, path, token).GET());
+    }
+
+    public static Answer post(PulsarService broker, String path, String token, String json) throws Exception {
+        return send(request(broker, path, token).header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(json)));
+    }
+
+    private static HttpRequest.Builder request(PulsarService broker, String path, String token) {
+        HttpRequest.Builder b = HttpRequest.newBuilder(URI.create(broker.getWebServiceAddress() + path))
+                .timeout(Duration.ofSeconds(30));
+        return token == null ? b : b.header("Authorization", "Bearer " + token);
+    }
+
+    private static Answer send(HttpRequest.Builder b) throws Exception {
+        HttpResponse<String> r = CLIENT.send(b.build(), HttpResponse.BodyHandlers.ofString());
+        return new Answer(r.statusCode(), r.body(), r.headers().firstValue("location").orElse(null));
+    }
+}
