@@ -67,7 +67,7 @@ type Metadata struct {
 	ChunkID        int32
 	TotalChunkSize int32
 
-	CompactedIndexes int // occurrences of compacted_batch_indexes, packed runs counted once
+	CompactedIndexes int // numbers in compacted_batch_indexes; see EachCompactedIndex
 
 	Stamped          bool   // both stamp fields are present
 	HashMin, HashMax uint32 // as written; a sane stamp is HashMin <= HashMax <= 65535
@@ -98,10 +98,9 @@ func (m *Metadata) Parse(b []byte) error {
 			if r.num == fieldProducerName {
 				seen |= 1 << fieldProducerName
 			}
-			if (r.num == fieldProperties || r.num == fieldEncryptionKeys) && !checkKeyValue(&r) {
-				return r.err
+			if err := m.setBytes(r.num, r.data); err != nil {
+				return shifted(err, r.pos-len(r.data))
 			}
-			m.setBytes(r.num, r.data)
 		}
 	}
 	if r.err != nil {
@@ -178,12 +177,15 @@ func (m *Metadata) setVarint(num int, v uint64) {
 	}
 }
 
-func (m *Metadata) setBytes(num int, b []byte) {
+// setBytes takes a length-delimited field; the offset of an error counts from
+// b's start.
+func (m *Metadata) setBytes(num int, b []byte) error {
 	switch num {
 	case fieldProducerName:
 		m.ProducerName = b
 	case fieldProperties:
 		m.Properties++
+		return checkKeyValue(b)
 	case fieldReplicatedFrom:
 		m.HasReplicatedFrom, m.ReplicatedFrom = true, b
 	case fieldPartitionKey:
@@ -193,6 +195,7 @@ func (m *Metadata) setBytes(num int, b []byte) {
 	case fieldEncryptionKeys:
 		m.Encrypted = true
 		m.EncryptionKeys++
+		return checkKeyValue(b)
 	case fieldEncryptionAlgo:
 		m.EncryptionAlgo = b
 	case fieldEncryptionParam:
@@ -203,9 +206,10 @@ func (m *Metadata) setBytes(num int, b []byte) {
 		m.HasOrderingKey, m.OrderingKey = true, b
 	case fieldUUID:
 		m.HasUUID, m.UUID = true, b
-	case fieldCompactedIndexes:
-		m.CompactedIndexes++
+	case fieldCompactedIndexes: // packed
+		return eachPacked(b, func(int32) bool { m.CompactedIndexes++; return true })
 	case fieldSchemaID:
 		m.HasSchemaID, m.SchemaID = true, b
 	}
+	return nil
 }

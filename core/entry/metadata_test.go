@@ -68,7 +68,7 @@ func TestMetadataEveryField(t *testing.T) {
 		HasTxn: true, TxnLeast: 3, TxnMost: 1 << 63, hasLeast: true, hasMost: true,
 		HasEventTime: true, EventTime: 99, HasHighestSequence: true, HighestSequenceID: 18, NullValue: true,
 		HasUUID: true, UUID: []byte("u-1"), HasChunk: true, HasChunkID: true, HasNumChunks: true,
-		NumChunks: 5, ChunkID: 4, TotalChunkSize: 5000, CompactedIndexes: 2,
+		NumChunks: 5, ChunkID: 4, TotalChunkSize: 5000, CompactedIndexes: 3,
 		Stamped: true, HashMin: 100, HashMax: 200, hasMin: true, hasMax: true,
 	}
 	var m Metadata
@@ -121,6 +121,7 @@ func TestMetadataBad(t *testing.T) {
 		{"property without value", "22020a00", n + 4, "value"},
 		{"property with a bad field", "22030a0561", n + 3, "field 1"},
 		{"encryption key without value", "6a020a00", n + 4, "value"},
+		{"packed numbers with a bad varint", "fa01020180", n + 4, "compacted_batch_indexes"},
 	} {
 		tail, err := hex.DecodeString(c.tail)
 		if err != nil {
@@ -228,7 +229,7 @@ func compareMetadata(t *testing.T, b []byte) bool {
 		NullValue: ref.bool("null_value"), HasUUID: ref.has("uuid"), UUID: ref.bytes("uuid"),
 		HasNumChunks: ref.has("num_chunks_from_msg"), NumChunks: int32(ref.i64("num_chunks_from_msg")),
 		HasChunkID: ref.has("chunk_id"), ChunkID: int32(ref.i64("chunk_id")),
-		TotalChunkSize: int32(ref.i64("total_chunk_msg_size")), CompactedIndexes: m.CompactedIndexes,
+		TotalChunkSize: int32(ref.i64("total_chunk_msg_size")), CompactedIndexes: ref.count("compacted_batch_indexes"),
 		hasMin: ref.has("entry_hash_min"), hasMax: ref.has("entry_hash_max"),
 		HashMin: uint32(ref.u64("entry_hash_min")), HashMax: uint32(ref.u64("entry_hash_max")),
 	}

@@ -156,6 +156,12 @@ func appendField(b []byte, r *rand.Rand, f fieldDef) []byte {
 	case msgt:
 		kv := randomMessage(r, keyValueDefs, r.IntN(30) > 0)
 		return protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), kv)
+	case i32t:
+		if f.label == rep && r.IntN(2) == 0 { // packed
+			v := protowire.AppendVarint(protowire.AppendVarint(nil, r.Uint64()), 3)
+			return protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), v)
+		}
+		return protowire.AppendVarint(protowire.AppendTag(b, num, protowire.VarintType), r.Uint64()>>r.IntN(64))
 	case bytest:
 		v := make([]byte, r.IntN(20))
 		for i := range v {

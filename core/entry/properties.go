@@ -3,7 +3,7 @@
 package entry
 
 // keyValue reads a KeyValue (1 key, 2 value; both required, the last of each
-// wins; EncryptionKeys has the same two). bad is where and why it is none.
+// wins; EncryptionKeys has the same two).
 func keyValue(b []byte) (key, value []byte, err error) {
 	var seen uint
 	r := reader{b: b}
@@ -26,15 +26,9 @@ func keyValue(b []byte) (key, value []byte, err error) {
 	return key, value, nil
 }
 
-// checkKeyValue checks the KeyValue that is r's current field, and turns r bad
-// with the offset in r's bytes.
-func checkKeyValue(r *reader) bool {
-	if _, _, err := keyValue(r.data); err != nil {
-		r.err = shifted(err, r.pos-len(r.data))
-		r.pos = len(r.b)
-		return false
-	}
-	return true
+func checkKeyValue(b []byte) error {
+	_, _, err := keyValue(b)
+	return err
 }
 
 // EachProperty calls fn for every property of a MessageMetadata, in order,
@@ -89,18 +83,29 @@ func EachCompactedIndex(meta []byte, fn func(index int32) bool) error {
 				return nil
 			}
 		case r.is(fieldCompactedIndexes, wireBytes):
-			for p := r.data; len(p) > 0; {
-				v, n := uvarint(p)
-				if n <= 0 {
-					return malformed(r.pos-len(p), fieldNames[fieldCompactedIndexes], "bad varint")
-				}
-				if p = p[n:]; !fn(int32(v)) {
-					return nil
-				}
+			more := true
+			err := eachPacked(r.data, func(v int32) bool { more = fn(v); return more })
+			if err != nil || !more {
+				return shifted(err, r.pos-len(r.data))
 			}
 		}
 	}
 	return r.err
+}
+
+// eachPacked calls fn for the numbers of a packed int32 field until it returns
+// false.
+func eachPacked(b []byte, fn func(v int32) bool) error {
+	for p := b; len(p) > 0; {
+		v, n := uvarint(p)
+		if n <= 0 {
+			return malformed(len(b)-len(p), fieldNames[fieldCompactedIndexes], "bad varint")
+		}
+		if p = p[n:]; !fn(int32(v)) {
+			return nil
+		}
+	}
+	return nil
 }
 
 // ReplicatesTo reports whether the entry names the clusters that it may be

@@ -31,10 +31,10 @@ func (s *Single) Parse(b []byte) error {
 		case r.typ == wireBytes:
 			switch r.num {
 			case 1:
-				if !checkKeyValue(&r) {
-					return r.err
-				}
 				s.Properties++
+				if err := checkKeyValue(r.data); err != nil {
+					return shifted(err, r.pos-len(r.data))
+				}
 			case 2:
 				s.HasPartitionKey, s.PartitionKey = true, r.data
 			case 7:
