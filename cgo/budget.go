@@ -67,26 +67,35 @@ func georep_budget_return(h C.georep_budget, key C.uint64_t) status {
 	})
 }
 
-//export georep_budget_charge
-func georep_budget_charge(h C.georep_budget, remote C.uint32_t, bytes C.int64_t) status {
+// countBytes takes a number of bytes that must not be negative to one of the budget's gauges.
+func countBytes(h C.georep_budget, remote C.uint32_t, bytes C.int64_t, gauge func(*budget.Budget, uint32, int64)) status {
 	return onBudget(h, func(b *budgetBox) error {
 		if bytes < 0 {
 			return bad(C.GEOREP_E_ARG, "bytes: %d", int64(bytes))
 		}
-		b.Charge(uint32(remote), int64(bytes))
+		gauge(b.Budget, uint32(remote), int64(bytes))
 		return nil
 	})
 }
 
+//export georep_budget_charge
+func georep_budget_charge(h C.georep_budget, remote C.uint32_t, bytes C.int64_t) status {
+	return countBytes(h, remote, bytes, (*budget.Budget).Charge)
+}
+
 //export georep_budget_uncharge
 func georep_budget_uncharge(h C.georep_budget, remote C.uint32_t, bytes C.int64_t) status {
-	return onBudget(h, func(b *budgetBox) error {
-		if bytes < 0 {
-			return bad(C.GEOREP_E_ARG, "bytes: %d", int64(bytes))
-		}
-		b.Uncharge(uint32(remote), int64(bytes))
-		return nil
-	})
+	return countBytes(h, remote, bytes, (*budget.Budget).Uncharge)
+}
+
+//export georep_budget_hold
+func georep_budget_hold(h C.georep_budget, remote C.uint32_t, bytes C.int64_t) status {
+	return countBytes(h, remote, bytes, (*budget.Budget).Hold)
+}
+
+//export georep_budget_unhold
+func georep_budget_unhold(h C.georep_budget, remote C.uint32_t, bytes C.int64_t) status {
+	return countBytes(h, remote, bytes, (*budget.Budget).Unhold)
 }
 
 //export georep_budget_room

@@ -333,11 +333,17 @@ georep_status georep_budget_request(georep_budget budget, uint64_t key, uint32_t
 /* Gives the slot back, or cancels the request. Unknown keys are ignored. */
 georep_status georep_budget_return(georep_budget budget, uint64_t key);
 
-/* Counts bytes in flight to a remote (ref-counted buffers held for sends), and takes them off. */
+/* Counts bytes in flight to a remote, and takes them off: payloads that were handed to a producer
+ * and have no outcome yet. A remote at its cap of them gets no slot. */
 georep_status georep_budget_charge(georep_budget budget, uint32_t remote, int64_t bytes);
 georep_status georep_budget_uncharge(georep_budget budget, uint32_t remote, int64_t bytes);
 
-/* *bytes = how much more may be in flight to the remote now; 0 or less: nothing. */
+/* Counts bytes of entries that were read for a remote and are not released, and takes them off.
+ * They bound reading (georep_budget_room) and never a slot: what was read may be waiting for one. */
+georep_status georep_budget_hold(georep_budget budget, uint32_t remote, int64_t bytes);
+georep_status georep_budget_unhold(georep_budget budget, uint32_t remote, int64_t bytes);
+
+/* *bytes = how much more may be read for the remote now; 0 or less: nothing. */
 georep_status georep_budget_room(georep_budget budget, uint32_t remote, int64_t *bytes);
 
 /* Tells the time: monotonic nanoseconds, never backward. */

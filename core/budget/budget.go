@@ -35,18 +35,19 @@ type Key uint64
 
 // Budget is the machine; see the package comment. Not safe for concurrent use.
 type Budget struct {
-	c       Config
-	started bool
-	now     int64 // nanoseconds, as last advanced
-	tokens  int64 // bytes; negative is debt
-	rest    uint64
-	held    int
-	ticket  uint64
-	keys    map[Key]*claim
-	byID    map[uint32]*remote
-	remotes []*remote // those with any state, in order of appearance
-	total   int64     // bytes in flight and reserved over all remotes
-	stats   Stats
+	c         Config
+	started   bool
+	now       int64 // nanoseconds, as last advanced
+	tokens    int64 // bytes; negative is debt
+	rest      uint64
+	held      int
+	ticket    uint64
+	keys      map[Key]*claim
+	byID      map[uint32]*remote
+	remotes   []*remote // those with any state, in order of appearance
+	total     int64     // bytes in flight and reserved over all remotes
+	heldBytes int64     // bytes of entries read and not released, over all remotes
+	stats     Stats
 }
 
 // New returns a budget with a full bucket, or an error that wraps ErrConfig

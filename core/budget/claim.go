@@ -18,6 +18,7 @@ type claim struct {
 type remote struct {
 	id       uint32
 	inFlight int64 // charged by the driver
+	held     int64 // read, and held by the driver
 	reserved int64 // bytes of operations that hold a slot
 	waiting  int
 	holding  int
@@ -46,7 +47,7 @@ func (b *Budget) remote(id uint32) *remote {
 
 // drop forgets a remote that holds nothing, so that memory follows use.
 func (b *Budget) drop(r *remote) {
-	if r.used() != 0 || r.waiting != 0 || r.holding != 0 {
+	if r.used() != 0 || r.held != 0 || r.waiting != 0 || r.holding != 0 {
 		return
 	}
 	delete(b.byID, r.id)
@@ -166,8 +167,8 @@ func (b *Budget) Granted(dst []Key) []Key {
 	return dst
 }
 
-// Charge adds bytes that are in flight to the remote: parts and verbatim
-// entries handed to a producer and not yet released.
+// Charge adds bytes that are in flight to the remote: payloads, verbatim or
+// parts, that were handed to a producer and have no outcome yet.
 func (b *Budget) Charge(remoteID uint32, bytes int64) {
 	if bytes <= 0 {
 		return
@@ -179,36 +180,64 @@ func (b *Budget) Charge(remoteID uint32, bytes int64) {
 // Uncharge takes them back. More than was charged is clamped and counted in
 // Stats.Miscounted.
 func (b *Budget) Uncharge(remoteID uint32, bytes int64) {
+	if r, n := b.taken(remoteID, bytes, func(r *remote) *int64 { return &r.inFlight }); r != nil {
+		b.total -= n
+		b.drop(r)
+	}
+}
+
+// Hold adds bytes of entries that were read for the remote and are not released
+// yet. They bound further reading (Room) and never a slot: what is read and
+// waits for a slot must be able to get one.
+func (b *Budget) Hold(remoteID uint32, bytes int64) {
 	if bytes <= 0 {
 		return
+	}
+	b.remote(remoteID).held += bytes
+	b.heldBytes += bytes
+}
+
+// Unhold takes them back, clamped and counted like Uncharge.
+func (b *Budget) Unhold(remoteID uint32, bytes int64) {
+	if r, n := b.taken(remoteID, bytes, func(r *remote) *int64 { return &r.held }); r != nil {
+		b.heldBytes -= n
+		b.drop(r)
+	}
+}
+
+// taken subtracts bytes from one gauge of a remote and returns how many there were.
+func (b *Budget) taken(remoteID uint32, bytes int64, gauge func(*remote) *int64) (*remote, int64) {
+	if bytes <= 0 {
+		return nil, 0
 	}
 	r := b.byID[remoteID]
 	if r == nil {
 		b.stats.Miscounted++
-		return
+		return nil, 0
 	}
-	if bytes > r.inFlight {
+	g := gauge(r)
+	if bytes > *g {
 		b.stats.Miscounted++
-		bytes = r.inFlight
+		bytes = *g
 	}
-	r.inFlight -= bytes
-	b.total -= bytes
-	b.drop(r)
+	*g -= bytes
+	return r, bytes
 }
 
-// Room returns the bytes that the remote may still put in flight: what is
-// left of both caps, never negative, and at least 1 for a remote with nothing
-// in flight, so that no remote waits for another's acknowledgements alone.
+// Room returns the bytes that may still be read for the remote: what is left of
+// both caps, for what is held and for what is in flight, never negative, and at
+// least 1 for a remote with nothing of either, so that no remote waits for
+// another's acknowledgements alone.
 func (b *Budget) Room(remoteID uint32) int64 {
-	var used int64
+	var used, held int64
 	if r := b.byID[remoteID]; r != nil {
-		used = r.used()
+		used, held = r.used(), r.held
 	}
-	room := max(min(b.c.InFlightBytesPerRemote-used, b.c.InFlightBytes-b.total), 0)
-	if used == 0 {
-		room = max(room, 1)
+	room := min(b.c.InFlightBytesPerRemote-max(used, held), b.c.InFlightBytes-max(b.total, b.heldBytes))
+	if used == 0 && held == 0 {
+		return max(room, 1)
 	}
-	return room
+	return max(room, 0)
 }
 
 // Stats is a copy of the counters and gauges; bytes are decompressed for
@@ -217,13 +246,13 @@ type Stats struct {
 	Grants, Debts, Miscounted uint64
 	GrantedBytes              int64
 	Waiting, Held, Remotes    int
-	Tokens, InFlight          int64
+	Tokens, InFlight, Read    int64 // Read: bytes held by entries read
 }
 
 // Stats returns the counters since New and the present gauges.
 func (b *Budget) Stats() Stats {
 	s := b.stats
-	s.Held, s.Remotes, s.Tokens, s.InFlight = b.held, len(b.remotes), b.tokens, b.total
+	s.Held, s.Remotes, s.Tokens, s.InFlight, s.Read = b.held, len(b.remotes), b.tokens, b.total, b.heldBytes
 	for _, r := range b.remotes {
 		s.Waiting += r.waiting
 	}

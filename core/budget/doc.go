@@ -21,6 +21,10 @@
 // overtaken for lack of tokens, so no request starves; it is overtaken only
 // while its own remote is at its cap, so one dead remote starves nobody.
 //
+// Entries that were read and not released (Hold) have the same caps for Room,
+// which bounds reading, and do not count for a slot: they may be waiting for it.
+// So the memory of sends and reads together is at most twice the caps.
+//
 // A remote with nothing in flight may always have one operation, whatever the
 // others hold: the bytes in flight are bounded by InFlightBytes plus one
 // operation per remote.

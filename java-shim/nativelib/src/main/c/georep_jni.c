@@ -115,6 +115,18 @@ static jint JNICALL j_budgetUncharge(
     return (jint)georep_budget_uncharge((georep_budget)budget, (uint32_t)remote, (int64_t)bytes);
 }
 
+static jint JNICALL j_budgetHold(
+        JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytes) {
+    U;
+    return (jint)georep_budget_hold((georep_budget)budget, (uint32_t)remote, (int64_t)bytes);
+}
+
+static jint JNICALL j_budgetUnhold(
+        JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytes) {
+    U;
+    return (jint)georep_budget_unhold((georep_budget)budget, (uint32_t)remote, (int64_t)bytes);
+}
+
 static jint JNICALL j_budgetRoom(
         JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytesOut) {
     U;
@@ -347,6 +359,8 @@ static const JNINativeMethod methods[] = {
     {"budgetReturn", "(JJ)I", (void *)j_budgetReturn},
     {"budgetCharge", "(JIJ)I", (void *)j_budgetCharge},
     {"budgetUncharge", "(JIJ)I", (void *)j_budgetUncharge},
+    {"budgetHold", "(JIJ)I", (void *)j_budgetHold},
+    {"budgetUnhold", "(JIJ)I", (void *)j_budgetUnhold},
     {"budgetRoom", "(JIJ)I", (void *)j_budgetRoom},
     {"budgetAdvance", "(JJ)I", (void *)j_budgetAdvance},
     {"budgetGranted", "(JJIJJ)I", (void *)j_budgetGranted},

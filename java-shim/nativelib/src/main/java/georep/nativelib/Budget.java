@@ -38,7 +38,7 @@ public final class Budget extends NativeHandle {
         Scratch.check(Native.budgetReturn(handle(), key));
     }
 
-    /** Counts bytes in flight to a remote. */
+    /** Counts bytes in flight to a remote: payloads given to a producer that have no outcome yet. */
     public void charge(int remote, long bytes) {
         Scratch.check(Native.budgetCharge(handle(), remote, bytes));
     }
@@ -48,7 +48,17 @@ public final class Budget extends NativeHandle {
         Scratch.check(Native.budgetUncharge(handle(), remote, bytes));
     }
 
-    /** How much more may be in flight to a remote now; 0 or less: nothing. */
+    /** Counts bytes of entries read for a remote and not released; they bound reading, and never a slot. */
+    public void hold(int remote, long bytes) {
+        Scratch.check(Native.budgetHold(handle(), remote, bytes));
+    }
+
+    /** Takes them off. */
+    public void unhold(int remote, long bytes) {
+        Scratch.check(Native.budgetUnhold(handle(), remote, bytes));
+    }
+
+    /** How much more may be read for a remote now; 0 or less: nothing. */
     public synchronized long room(int remote) {
         Scratch.check(Native.budgetRoom(handle(), remote, scratch.at(0)));
         return scratch.getLong(0);

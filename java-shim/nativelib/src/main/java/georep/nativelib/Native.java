@@ -61,6 +61,10 @@ final class Native {
 
     static native int budgetUncharge(long budget, int remote, long bytes);
 
+    static native int budgetHold(long budget, int remote, long bytes);
+
+    static native int budgetUnhold(long budget, int remote, long bytes);
+
     static native int budgetRoom(long budget, int remote, long bytesOut);
 
     static native int budgetAdvance(long budget, long nowNanos);

@@ -74,13 +74,20 @@ final class BudgetService implements AutoCloseable {
         pump();
     }
 
-    /** Counts (or, negative, takes off) bytes held for sends to a remote. */
-    void hold(int remote, long bytes) {
-        if (bytes > 0) {
-            budget.charge(remote, bytes);
-        } else if (bytes < 0) {
-            budget.uncharge(remote, -bytes);
+    /** Counts (or, negative, takes off) bytes of entries read for a remote, and of payloads in flight to it. */
+    void count(int remote, long heldBytes, long inFlightBytes) {
+        if (heldBytes > 0) {
+            budget.hold(remote, heldBytes);
+        } else if (heldBytes < 0) {
+            budget.unhold(remote, -heldBytes);
+        }
+        if (inFlightBytes > 0) {
+            budget.charge(remote, inFlightBytes);
+        } else if (inFlightBytes < 0) {
+            budget.uncharge(remote, -inFlightBytes);
             pump();
+        }
+        if (heldBytes < 0 || inFlightBytes < 0) {
             wakeRoom();
         }
     }

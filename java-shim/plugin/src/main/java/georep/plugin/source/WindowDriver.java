@@ -93,12 +93,13 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     private final Map<Long, SegmentSender> senders = new HashMap<>();
     private final Map<Key, Held> held = new HashMap<>();
     private final DelayTracker delay = new DelayTracker();
-    private final Map<Long, Integer> partBytes = new HashMap<>();
+    private final Map<Long, Integer> sentBytes = new HashMap<>();
     private final List<Held> offered = new ArrayList<>();
     private final List<Position> toDelete = new ArrayList<>();
     private final Set<Key> parked = ConcurrentHashMap.newKeySet();
     private Arena arena;
-    private long holdDelta;
+    private long heldDelta;
+    private long inFlightDelta;
     private boolean dirty;
     private boolean wakeRead;
     private boolean tickSet;
@@ -219,9 +220,9 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
 
     @Override
     public void outcome(long sendId, Outcome outcome) {
-        Integer bytes = partBytes.remove(sendId);
+        Integer bytes = sentBytes.remove(sendId);
         if (bytes != null) {
-            holdDelta -= bytes;
+            inFlightDelta -= bytes;
         }
         if (closed) {
             return;
@@ -321,10 +322,12 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     }
 
     private void settle() {
-        if (holdDelta != 0) {
-            long d = holdDelta;
-            holdDelta = 0;
-            budget.hold(remoteNumber, d);
+        if (heldDelta != 0 || inFlightDelta != 0) {
+            long held = heldDelta;
+            long inFlight = inFlightDelta;
+            heldDelta = 0;
+            inFlightDelta = 0;
+            budget.count(remoteNumber, held, inFlight);
         }
     }
 
@@ -341,7 +344,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
                 continue;
             }
             held.put(k, h);
-            holdDelta += h.length;
+            heldDelta += h.length;
             delay.add(k.ledger, k.entry, h.offer.publishTime());
         }
         offered.clear();
@@ -385,12 +388,12 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             payload = Unpooled.EMPTY_BUFFER;
         } else if (arena.contains(from)) {
             payload = arena.retainedSlice(from, length);
-            partBytes.put(id, length);
-            holdDelta += length;
         } else {
             Held h = held.get(new Key(ledger, entry));
             payload = h.data.retainedSlice(h.data.readerIndex() + (int) (from - h.address), length);
         }
+        sentBytes.put(id, length);
+        inFlightDelta += length;
         long segment = window.segment(i);
         senders.computeIfAbsent(segment, s -> new SegmentSender(remote, s, producerName, serial, this))
                 .send(id, ledger, entry, window.messages(i), header, payload);
@@ -402,7 +405,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             return;
         }
         h.released = true;
-        holdDelta -= h.length;
+        heldDelta -= h.length;
         h.free();
         host.released(h.offer.entry(), h.offer.token());
     }
@@ -411,6 +414,8 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         int entries = window.wantEntries();
         if (entries > 0 && budget.room(remoteNumber, this)) {
             host.read(entries, window.wantBytes());
+        } else if (entries > 0 && held.isEmpty()) {
+            host.read(1, window.wantBytes()); // whatever others hold, every segment moves on
         }
     }
 
@@ -527,7 +532,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             gate.close();
             budget.unregister(budgetKey, remoteNumber);
             offered.forEach(h -> held.put(new Key(h.offer.entry().getLedgerId(), h.offer.entry().getEntryId()), h));
-            offered.forEach(h -> holdDelta += h.length);
+            offered.forEach(h -> heldDelta += h.length);
             offered.clear();
             window.close(); // nothing is borrowed any more
             held.values().forEach(this::release);
