@@ -16,8 +16,8 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
     /** Names of the window's counters by metric and path label. */
     private static final Map<String, String> ENTRIES = paths("verbatim", "single", "unkeyed", "rebatched", "dropped",
             "skipped");
-    private static final Map<String, String> BYTES = Map.of("verbatim", "verbatim_bytes", "single", "single_bytes",
-            "unkeyed", "unkeyed_bytes", "rebatched", "part_bytes");
+    private static final Map<String, String> BYTES = Map.of("verbatim", "verbatimBytes", "single", "singleBytes",
+            "unkeyed", "unkeyedBytes", "rebatched", "partBytes");
 
     private final SourceBroker broker;
 
@@ -83,7 +83,7 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
 
     private void budget(SimpleTextOutputStream out, JsonNode b) {
         Map<String, String> names = new LinkedHashMap<>();
-        names.put("availableBytes", "Decompressed bytes that may be used now; negative is debt.");
+        names.put("tokens", "Decompressed bytes that may be used now; negative is debt.");
         names.put("slotsInUse", "Batches being re-batched.");
         names.put("waiting", "Segments that wait for the budget.");
         names.put("inFlightBytes", "Bytes held for sends.");

@@ -58,7 +58,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         this.parent = SegmentTopicName.getParentTopicName(segmentName);
         GeorepPlugin plugin = plugin();
         this.dedup = plugin == null || !plugin.usable() ? null : new ReplicationDeduplication(brokerService.pulsar(),
-                this, ledger, parent + "/" + segmentName.getSegmentDescriptor(), plugin.watermarks(),
+                this, ledger, topic, plugin.watermarks(),
                 plugin.config().dedupMaxKeys(), plugin.config().dedupSnapshotEntries(), plugin.counters());
         if (dedup != null) {
             SelfCheck.MESSAGE_DEDUPLICATION.set(this, dedup);

@@ -17,6 +17,7 @@ import org.apache.bookkeeper.mledger.Entry;
 import org.apache.bookkeeper.mledger.ManagedCursor;
 import org.apache.bookkeeper.mledger.ManagedLedgerException;
 import org.apache.bookkeeper.mledger.ManagedLedgerException.CursorAlreadyClosedException;
+import org.apache.bookkeeper.mledger.ManagedLedgerException.NoMoreEntriesToReadException;
 import org.apache.bookkeeper.mledger.Position;
 import org.apache.pulsar.broker.PulsarServerException;
 import org.apache.pulsar.broker.service.BrokerService;
@@ -190,6 +191,9 @@ public class SegmentReplicator extends PersistentReplicator
             entries = messages < 0 ? entries : (int) Math.min(entries, messages);
             bytes = size < 0 ? bytes : Math.min(bytes, size);
         }
+        if (cursor.getManagedLedger().isTerminated() && !cursor.hasMoreEntries()) {
+            return; // sealed and read to its end: a waiting read would fail for ever
+        }
         InFlightTask task = register(entries);
         if (task != null) {
             cursor.asyncReadEntriesOrWait(task.getReadingEntries(), bytes, this, task, topic.getMaxReadPosition());
@@ -205,6 +209,16 @@ public class SegmentReplicator extends PersistentReplicator
             int permits = Math.min(entries, producerQueueSize - getInflightMessagesCount());
             return permits <= 0 ? null : createOrRecycleInFlightTaskIntoQueue(cursor.getReadPosition(), permits);
         }
+    }
+
+    @Override
+    public void readEntriesFailed(ManagedLedgerException e, Object ctx) {
+        if (e instanceof NoMoreEntriesToReadException && ctx instanceof InFlightTask task) {
+            cursor.cancelPendingReadRequest(); // the cursor still lists it
+            task.setEntries(List.of());
+            return;
+        }
+        super.readEntriesFailed(e, ctx);
     }
 
     @Override
