@@ -27,6 +27,7 @@ func BudgetStatus(config *pb.BudgetConfig, s budget.Stats) *pb.BudgetStatus {
 		SlotsInUse:    uint32(max(0, s.Held)),
 		Waiting:       uint64(max(0, s.Waiting)),
 		InFlightBytes: s.InFlight,
+		ReadBytes:     s.Read,
 		Counters: []*pb.Counter{
 			{Name: "grants", Value: s.Grants},
 			{Name: "debts", Value: s.Debts},

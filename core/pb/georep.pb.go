@@ -1326,6 +1326,8 @@ type BudgetStatus struct {
 	Waiting       uint64     `protobuf:"varint,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	InFlightBytes int64      `protobuf:"varint,5,opt,name=in_flight_bytes,json=inFlightBytes,proto3" json:"in_flight_bytes,omitempty"`
 	Counters      []*Counter `protobuf:"bytes,6,rep,name=counters,proto3" json:"counters,omitempty"`
+	// Entries that were read and are not released.
+	ReadBytes     int64 `protobuf:"varint,7,opt,name=read_bytes,json=readBytes,proto3" json:"read_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1400,6 +1402,13 @@ func (x *BudgetStatus) GetCounters() []*Counter {
 		return x.Counters
 	}
 	return nil
+}
+
+func (x *BudgetStatus) GetReadBytes() int64 {
+	if x != nil {
+		return x.ReadBytes
+	}
+	return 0
 }
 
 // OriginKey names one stream of replicated entries.
@@ -1817,7 +1826,7 @@ const file_georep_proto_rawDesc = "" +
 	"burstBytes\x12\x14\n" +
 	"\x05slots\x18\x03 \x01(\rR\x05slots\x12&\n" +
 	"\x0fin_flight_bytes\x18\x04 \x01(\x03R\rinFlightBytes\x12:\n" +
-	"\x1ain_flight_bytes_per_remote\x18\x05 \x01(\x03R\x16inFlightBytesPerRemote\"\xeb\x01\n" +
+	"\x1ain_flight_bytes_per_remote\x18\x05 \x01(\x03R\x16inFlightBytesPerRemote\"\x8a\x02\n" +
 	"\fBudgetStatus\x12/\n" +
 	"\x06config\x18\x01 \x01(\v2\x17.georep.v1.BudgetConfigR\x06config\x12\x16\n" +
 	"\x06tokens\x18\x02 \x01(\x03R\x06tokens\x12 \n" +
@@ -1825,7 +1834,9 @@ const file_georep_proto_rawDesc = "" +
 	"slotsInUse\x12\x18\n" +
 	"\awaiting\x18\x04 \x01(\x04R\awaiting\x12&\n" +
 	"\x0fin_flight_bytes\x18\x05 \x01(\x03R\rinFlightBytes\x12.\n" +
-	"\bcounters\x18\x06 \x03(\v2\x12.georep.v1.CounterR\bcounters\"{\n" +
+	"\bcounters\x18\x06 \x03(\v2\x12.georep.v1.CounterR\bcounters\x12\x1d\n" +
+	"\n" +
+	"read_bytes\x18\a \x01(\x03R\treadBytes\"{\n" +
 	"\tOriginKey\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x1a\n" +
 	"\binstance\x18\x02 \x01(\tR\binstance\x12\x18\n" +
