@@ -27,7 +27,7 @@ help: ## list the targets (this text)
 	@echo "Georep $(VERSION): make TARGET"
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
-lib: build/lib/libgeorep.so ## build build/lib/libgeorep.so and libgeorep_jni.so
+lib: build/lib/libgeorep.so ## build the native library build/lib/libgeorep.so (C ABI and JNI)
 
 build/lib/libgeorep.so: build/native.sh go.mod go.sum include/georep.h $(GO_SOURCES) $(C_SOURCES)
 	@mkdir -p build/lib

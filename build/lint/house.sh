@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
 
-mapfile -t sources < <(git ls-files '*.go' '*.c' '*.h' '*.java' '*.proto' '*.sh' '*.py' '*.map')
+mapfile -t sources < <(git ls-files '*.go' '*.c' '*.h' '*.java' '*.proto' '*.sh' '*.py')
 for f in "${sources[@]}"; do
     [ -f "$f" ] || continue
     # generated Go keeps the generator's first line; a script's line follows its interpreter
@@ -30,6 +30,15 @@ done < <(git ls-files '*.go')
 # bare (word-initial) paths into a work area or a home; /tmp is checked only in what is shipped
 if git grep -n -I -E '(^|[^A-Za-z0-9_.])/(work|root|home)/[A-Za-z]' -- . ':!build/lint/house.sh' ':!LICENSE'; then
     echo "a path of one machine in the product"
+    bad=1
+fi
+
+# README's table holds exactly the keys that the plugin reads
+keys() { sort -u | grep -v '^$'; }
+config=java-shim/plugin/src/main/java/georep/plugin/GeorepConfig.java
+if [ -f "$config" ] && ! diff <(grep -oE '"georep[A-Z][A-Za-z]+"' "$config" | tr -d '"' | keys) \
+    <(grep -oE '^\| `georep[A-Za-z]+`' README.md | tr -d '|` ' | keys); then
+    echo "README.md: the table of keys differs from $config (< plugin, > README)"
     bad=1
 fi
 
