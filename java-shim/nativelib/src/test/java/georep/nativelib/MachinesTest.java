@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.nativelib;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Budget, gate, dedup, layout, peer, JSON. */
+class MachinesTest {
+    private static final String BOUND = "segment://public/default/t/0000-ffff-0";
+
+    private static String record(String instance, String profile) {
+        return "{\"epoch\":2,\"properties\":{\"georep.instance\":\"" + instance + "\","
+                + "\"georep.segment.0\":\"{\\\"profile\\\":\\\"" + profile + "\\\"}\"},\"segments\":{\"0\":{\"segmentId\":0,"
+                + "\"hashRange\":{\"start\":0,\"end\":65535},\"state\":\"ACTIVE\"}}}";
+    }
+
+    @Test
+    void budgetGrantsBySlot() {
+        List<Long> granted = new ArrayList<>();
+        try (Budget b = Budget.open(1000, 1000, 1, 10_000, 5_000)) {
+            b.advance(1);
+            b.request(11, 1, 400);
+            b.request(12, 2, 400);
+            assertThat(b.granted(granted::add)).isZero();
+            assertThat(granted).containsExactly(11L);
+            b.giveBack(11);
+            b.granted(granted::add);
+            assertThat(granted).containsExactly(11L, 12L);
+            b.giveBack(12);
+            b.charge(1, 5_000);
+            assertThat(b.room(1)).isZero();
+            b.request(13, 1, 1);
+            b.granted(granted::add);
+            assertThat(granted).as("a remote at its cap gets no slot").hasSize(2);
+            b.uncharge(1, 5_000);
+            b.granted(granted::add);
+            assertThat(granted).containsExactly(11L, 12L, 13L);
+            b.hold(1, 2_000);
+            assertThat(b.room(1)).isEqualTo(3_000);
+            b.unhold(1, 2_000);
+            assertThat(b.statusJson()).contains("\"slotsInUse\":1", "{\"name\":\"grants\",\"value\":\"3\"}");
+        }
+        assertThatThrownBy(() -> Budget.open(0, 1, 1, 1, 1)).isInstanceOf(StatusException.class);
+    }
+
+    @Test
+    void gateOpensWhenAllAncestorsAreDrained() {
+        String json = """
+                {"epoch":5,"segments":{
+                 "0":{"segmentId":0,"hashRange":{"start":0,"end":65535},"state":"SEALED","childIds":[1,2]},
+                 "1":{"segmentId":1,"hashRange":{"start":0,"end":32767},"state":"SEALED","parentIds":[0],"childIds":[3]},
+                 "2":{"segmentId":2,"hashRange":{"start":32768,"end":65535},"state":"ACTIVE","parentIds":[0]},
+                 "3":{"segmentId":3,"hashRange":{"start":0,"end":32767},"state":"ACTIVE","parentIds":[1]}}}""";
+        try (Layout l = Layout.fromPulsarJson(json); Gate g = Gate.open(3)) {
+            assertThat(g.isOpen()).as("in no layout").isFalse();
+            g.layout(l);
+            assertThat(g.ask()).containsExactly(0);
+            g.backlog(1, true, 0, true);
+            assertThat(g.isOpen()).as("an empty middle segment proves nothing").isFalse();
+            g.backlog(0, true, 0, true);
+            assertThat(g.isOpen()).isTrue();
+            assertThat(g.ask()).isEmpty();
+        }
+    }
+
+    @Test
+    void dedupKnowsWhatIsStored() {
+        byte[] meta = replicated("1|eu|ab|4|2|8:1:3|" + BOUND);
+        ByteBuffer entry = Entries.entry(meta, new byte[10]);
+        try (Dedup d = Dedup.open(BOUND, 0); Dedup fresh = Dedup.open(BOUND, 0)) {
+            Dedup.Ticket t = d.check(Georep.FORM_ENTRY, entry);
+            assertThat(t.verdict()).isEqualTo(Dedup.Verdict.NEW);
+            assertThat(List.of(t.ledger(), t.entry(), t.part(), t.segment(), t.generation())).containsExactly(8L, 1L, 3L, 4L, 2L);
+            assertThat(d.check(Georep.FORM_METADATA, ByteBuffer.wrap(meta)).verdict()).isEqualTo(Dedup.Verdict.UNKNOWN);
+            assertThat(d.watermark("eu", "ab", 4, 2)).isNull();
+            d.persisted(t);
+            assertThat(d.watermark("eu", "ab", 4, 2)).isEqualTo(new Dedup.Watermark(8, 1, 3));
+            assertThat(d.check(Georep.FORM_ENTRY, entry).verdict()).isEqualTo(Dedup.Verdict.DUPLICATE);
+            fresh.load(d.snapshot());
+            fresh.replay(Georep.FORM_METADATA, ByteBuffer.wrap(replicated("1|eu|ab|4|2|9:0|" + BOUND)));
+            assertThat(fresh.watermark("eu", "ab", 4, 2)).isEqualTo(new Dedup.Watermark(9, 0, Georep.WHOLE));
+            assertThat(fresh.statusJson()).contains("\"ledger\":\"9\"").doesNotContain("\"part\"");
+            fresh.prune("eu", "ab", 4, 2);
+            assertThat(fresh.watermark("eu", "ab", 4, 2)).isNull();
+        }
+    }
+
+    @Test
+    void dedupLeavesOthersAlone() {
+        try (Dedup d = Dedup.open(BOUND, 1)) {
+            byte[] plain = new Wire().string(1, "p").varint(2, 1).varint(3, 1).bytes();
+            assertThat(d.check(Georep.FORM_METADATA, ByteBuffer.wrap(plain)).verdict()).isEqualTo(Dedup.Verdict.NOT_OURS);
+            byte[] elsewhere = replicated("1|eu|ab|4|2|8:1|segment://public/default/t/0000-7fff-1");
+            assertThat(d.check(Georep.FORM_METADATA, ByteBuffer.wrap(elsewhere)).verdict()).isEqualTo(Dedup.Verdict.NOT_OURS);
+            assertThat(d.check(Georep.FORM_METADATA, ByteBuffer.wrap(replicated("1|eu|ab|4|2|8:1|" + BOUND))).verdict())
+                    .isEqualTo(Dedup.Verdict.NEW);
+            assertThat(d.check(Georep.FORM_METADATA, ByteBuffer.wrap(replicated("1|eu|ab|5|2|8:1|" + BOUND))).verdict())
+                    .isEqualTo(Dedup.Verdict.FULL);
+            assertThatThrownBy(() -> d.check(Georep.FORM_METADATA, ByteBuffer.wrap(replicated("1|eu|nonsense"))))
+                    .isInstanceOf(StatusException.class).extracting(e -> ((StatusException) e).code()).isEqualTo(Status.FORMAT);
+            d.failed();
+            assertThatThrownBy(() -> d.load(new byte[] {1, 2, 3})).isInstanceOf(StatusException.class);
+        }
+    }
+
+    private static byte[] replicated(String origin) {
+        return new Wire().string(1, "pulsar.repl.eu.4").varint(2, 1).varint(3, 1).string(5, "eu")
+                .bytes(4, new Wire().string(1, "__GEOREP_ORIGIN").string(2, origin).bytes()).bytes();
+    }
+
+    @Test
+    void statesAreBuiltAndChecked() {
+        byte[] eu = Peer.buildState(record("aa", "pip486"), "eu", "topic://public/default/t", 3, 8, 5 << 20,
+                Peer.PROFILE_M1, "0.1.0");
+        byte[] us = Peer.buildState(record("bb", "pip486"), "us", "topic://public/default/t", 1, 1, 5 << 20, 0, "0.1.0");
+        byte[] m1 = Peer.buildState(record("bb", "m1"), "us", "topic://public/default/t", 1, 1, 5 << 20, 0, "0.1.0");
+        assertThat(Json.fromProto("PeerState", eu)).contains("\"cluster\":\"eu\"", "\"instance\":\"aa\"", "\"counter\":\"8\"");
+        assertThat(Peer.check(eu, us)).isEqualTo(new Peer.Check(Peer.Verdict.SUPPORTED, "", ""));
+        Peer.Check c = Peer.check(eu, m1);
+        assertThat(c.verdict()).isEqualTo(Peer.Verdict.INCOMPATIBLE);
+        assertThat(c.reason()).isEqualTo("profile");
+        assertThat(c.detail()).contains("pip486").contains("m1");
+        assertThat(Peer.check(eu, new byte[0]).reason()).isEqualTo("no-state");
+        try (Layout a = Layout.fromState(us); Layout b = Layout.fromProto(a.toProto())) {
+            assertThat(a.toJson()).isEqualTo(b.toJson()).contains("PROFILE_PIP486");
+        }
+        assertThatThrownBy(() -> Peer.buildState("{", "eu", "topic://a/b/c", 0, 0, 0, 0, ""))
+                .isInstanceOf(StatusException.class).hasMessageContaining("byte 1");
+    }
+
+    @Test
+    void jsonGoesBothWays() {
+        String json = "{\"status\":\"WATERMARK_STATUS_KNOWN\",\"position\":{\"ledger\":\"5\",\"entry\":\"6\"},\"part\":\"0\"}";
+        assertThat(Json.fromProto("WatermarkResponse", Json.toProto("WatermarkResponse", json))).isEqualTo(json);
+        String large = "{\"cluster\":\"" + "x".repeat(50_000) + "\"}";
+        assertThat(Json.fromProto("OriginKey", Json.toProto("OriginKey", large))).isEqualTo(large);
+        assertThatThrownBy(() -> Json.toProto("OriginKey", "{\"clusters\":1}")).isInstanceOf(StatusException.class)
+                .hasMessageContaining("clusters");
+        assertThatThrownBy(() -> Json.fromProto("Nothing", new byte[0])).hasMessageContaining("Nothing");
+    }
+
+    @Test
+    void optionsAreChecked() {
+        Georep.init(Georep.Options.defaults());
+        assertThatThrownBy(() -> Georep.init(new Georep.Options(0, 0, 0, 0, 0, 0, 1L << 40, 0)))
+                .isInstanceOf(StatusException.class).hasMessageContaining("max_entry_bytes");
+        assertThat(Georep.keyHash(Entries.utf8("k1"))).isEqualTo(0xfdc6602aL);
+        assertThatThrownBy(() -> Georep.address(ByteBuffer.allocate(1))).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    /** Several threads may use one table; every entry is new to exactly one of them. */
+    @Test
+    void oneTableForManyThreads() throws Exception {
+        int threads = 4;
+        int entries = 2_000;
+        var fresh = new java.util.concurrent.atomic.AtomicInteger();
+        try (Dedup d = Dedup.open(BOUND, 0)) {
+            Thread[] all = new Thread[threads];
+            for (int t = 0; t < threads; t++) {
+                all[t] = new Thread(() -> {
+                    for (int i = 0; i < entries; i++) {
+                        byte[] meta = replicated("1|eu|ab|4|2|1:" + i + "|" + BOUND);
+                        Dedup.Ticket k = d.check(Georep.FORM_METADATA, ByteBuffer.wrap(meta));
+                        if (k.verdict() == Dedup.Verdict.NEW) {
+                            fresh.incrementAndGet();
+                            d.persisted(k);
+                        }
+                    }
+                });
+                all[t].start();
+            }
+            for (Thread t : all) {
+                t.join();
+            }
+            assertThat(d.watermark("eu", "ab", 4, 2)).isEqualTo(new Dedup.Watermark(1, entries - 1, Georep.WHOLE));
+            assertThat(fresh.get()).isEqualTo(entries);
+        }
+    }
+}
