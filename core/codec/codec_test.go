@@ -83,6 +83,9 @@ func TestDeclaredSizeLies(t *testing.T) {
 }
 
 func TestJavaZlibNeverEnds(t *testing.T) {
+	if got, err := Zlib.AppendDecode(nil, nil, 0); err != nil || len(got) != 0 {
+		t.Errorf("nothing, as Java writes it: %q, %v", got, err)
+	}
 	for _, in := range samples() {
 		b := javaZlib(in)
 		got, err := Zlib.AppendDecode(nil, b, len(in))
@@ -231,8 +234,10 @@ func TestEmptyLZ4(t *testing.T) {
 	if got, err := LZ4.AppendDecode(nil, b, 0); err != nil || len(got) != 0 {
 		t.Errorf("decoded %x, %v", got, err)
 	}
-	if _, err := LZ4.AppendDecode(nil, []byte{0x10, 'a'}, 0); !errors.Is(err, ErrSize) {
-		t.Errorf("one byte declared as none: %v", err)
+	for _, src := range [][]byte{{0x10, 'a'}, {}, {0, 0}} {
+		if _, err := LZ4.AppendDecode(nil, src, 0); !errors.Is(err, ErrSize) {
+			t.Errorf("%x as an empty block: %v", src, err)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func (c Codec) maxDecoded(n int) uint64 {
 func decodeLZ4(out, src []byte) (int, error) {
 	if len(out) == 0 {
 		// The empty block is a single zero token; the library wants room.
-		if len(src) == 1 && src[0] == 0 || len(src) == 0 {
+		if len(src) == 1 && src[0] == 0 {
 			return 0, nil
 		}
 		return 0, ErrSize

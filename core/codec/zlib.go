@@ -25,8 +25,11 @@ var inflaters = sync.Pool{New: func() any { return new(inflater) }}
 //
 // Java's codec only flushes the stream, so running out of input is the normal
 // end once out is full. A stream that does end must end well: its checksum is
-// verified and nothing may follow it.
+// verified and nothing may follow it. Of no bytes Java makes no bytes.
 func decodeZlib(out, src []byte) (int, error) {
+	if len(out)+len(src) == 0 {
+		return 0, nil
+	}
 	d := inflaters.Get().(*inflater)
 	defer d.release()
 	d.in.Reset(src)
