@@ -93,29 +93,29 @@ typedef int32_t georep_status;
 #define GEOREP_ACTION_DROP 6     /* must not travel */
 
 /* Why (core/placement.Reason). The comment is its name in JSON and status. */
-#define GEOREP_REASON_OK 0                    /* ok */
-#define GEOREP_REASON_REPLICATED 1            /* replicated */
-#define GEOREP_REASON_NOT_IN_REPLICATE_TO 2   /* not-in-replicate-to */
-#define GEOREP_REASON_MARKER 3                /* marker */
-#define GEOREP_REASON_TXN_ABORTED 4           /* txn-aborted */
-#define GEOREP_REASON_EXPIRED 5               /* expired */
-#define GEOREP_REASON_COMPACTED_OUT 6         /* compacted-out */
-#define GEOREP_REASON_SEGMENT_MISFIT 7        /* segment-misfit */
-#define GEOREP_REASON_BUCKET_MISFIT 8         /* bucket-misfit */
-#define GEOREP_REASON_UNSTAMPED 9             /* unstamped */
-#define GEOREP_REASON_UNKEYED_UNPROVEN 10     /* unkeyed-unproven */
-#define GEOREP_REASON_TOO_LARGE 11            /* too-large */
-#define GEOREP_REASON_MASKED 12               /* masked */
-#define GEOREP_REASON_MALFORMED 13            /* malformed */
-#define GEOREP_REASON_ENCRYPTED_BATCH 14      /* encrypted-batch */
-#define GEOREP_REASON_CHUNK_INCOMPLETE 15     /* chunk-incomplete */
-#define GEOREP_REASON_NO_DESTINATION 16       /* no-destination */
-#define GEOREP_REASON_CODEC 17                /* codec */
-#define GEOREP_REASON_SIZE_MISMATCH 18        /* size-mismatch */
-#define GEOREP_REASON_CHECKSUM 19             /* checksum */
-#define GEOREP_REASON_OVERTAKEN 20            /* overtaken */
-#define GEOREP_REASON_TOO_LARGE_SINGLE 21     /* too-large-single */
-#define GEOREP_REASON_LEGACY_DESTINATION 22   /* legacy-destination */
+#define GEOREP_REASON_OK 0                  /* ok */
+#define GEOREP_REASON_REPLICATED 1          /* replicated */
+#define GEOREP_REASON_NOT_IN_REPLICATE_TO 2 /* not-in-replicate-to */
+#define GEOREP_REASON_MARKER 3              /* marker */
+#define GEOREP_REASON_TXN_ABORTED 4         /* txn-aborted */
+#define GEOREP_REASON_EXPIRED 5             /* expired */
+#define GEOREP_REASON_COMPACTED_OUT 6       /* compacted-out */
+#define GEOREP_REASON_SEGMENT_MISFIT 7      /* segment-misfit */
+#define GEOREP_REASON_BUCKET_MISFIT 8       /* bucket-misfit */
+#define GEOREP_REASON_UNSTAMPED 9           /* unstamped */
+#define GEOREP_REASON_UNKEYED_UNPROVEN 10   /* unkeyed-unproven */
+#define GEOREP_REASON_TOO_LARGE 11          /* too-large */
+#define GEOREP_REASON_MASKED 12             /* masked */
+#define GEOREP_REASON_MALFORMED 13          /* malformed */
+#define GEOREP_REASON_ENCRYPTED_BATCH 14    /* encrypted-batch */
+#define GEOREP_REASON_CHUNK_INCOMPLETE 15   /* chunk-incomplete */
+#define GEOREP_REASON_NO_DESTINATION 16     /* no-destination */
+#define GEOREP_REASON_CODEC 17              /* codec */
+#define GEOREP_REASON_SIZE_MISMATCH 18      /* size-mismatch */
+#define GEOREP_REASON_CHECKSUM 19           /* checksum */
+#define GEOREP_REASON_OVERTAKEN 20          /* overtaken */
+#define GEOREP_REASON_TOO_LARGE_SINGLE 21   /* too-large-single */
+#define GEOREP_REASON_LEGACY_DESTINATION 22 /* legacy-destination */
 
 /* How a key finds its segment (core/keyhash.Profile). */
 #define GEOREP_PROFILE_M1 1     /* low 16 bits of Murmur3; no buckets, no stamps */
@@ -150,14 +150,14 @@ GEOREP_ASSERT(sizeof(georep_bytes) == 16, "georep_bytes");
 
 typedef struct georep_options {
     uint32_t struct_size;
-    uint32_t max_procs;     /* threads that may run inside the library at once; 0 = 16.
+    uint32_t max_procs;              /* threads that may run inside the library at once; 0 = 16.
                                Keep it above the number of host threads that make long calls:
                                a call that finds none free waits tens of milliseconds. */
-    uint32_t gc_percent;    /* Go's GOGC; 0 = leave */
-    uint32_t hash_tag_min;  /* MessageMetadata field of entry_hash_min; 0 = 33 */
-    uint32_t hash_tag_max;  /* ... of entry_hash_max; 0 = 34 */
-    uint32_t max_messages;  /* messages in one batch; 0 = 100000 */
-    uint64_t memory_limit;  /* soft limit of the Go heap in bytes; 0 = none */
+    uint32_t gc_percent;             /* Go's GOGC; 0 = leave */
+    uint32_t hash_tag_min;           /* MessageMetadata field of entry_hash_min; 0 = 33 */
+    uint32_t hash_tag_max;           /* ... of entry_hash_max; 0 = 34 */
+    uint32_t max_messages;           /* messages in one batch; 0 = 100000 */
+    uint64_t memory_limit;           /* soft limit of the Go heap in bytes; 0 = none */
     uint64_t max_entry_bytes;        /* one entry as stored; 0 = 16 MiB */
     uint64_t max_decompressed_bytes; /* one batch decompressed; 0 = 128 MiB */
 } georep_options;
@@ -166,18 +166,18 @@ GEOREP_ASSERT(sizeof(georep_options) == 48, "georep_options");
 /* The source side of a replication: who sends, from which segment, to which remote. */
 typedef struct georep_source {
     uint32_t struct_size;
-    uint32_t profile;     /* GEOREP_PROFILE_* of the source segment */
-    georep_bytes cluster; /* this cluster's name: written as replicated_from */
-    georep_bytes remote;  /* the destination cluster's name: looked up in replicate_to */
-    georep_bytes topic;   /* topic://tenant/namespace/name, for the origin record */
+    uint32_t profile;      /* GEOREP_PROFILE_* of the source segment */
+    georep_bytes cluster;  /* this cluster's name: written as replicated_from */
+    georep_bytes remote;   /* the destination cluster's name: looked up in replicate_to */
+    georep_bytes topic;    /* topic://tenant/namespace/name, for the origin record */
     georep_bytes instance; /* topic instance id, for the origin record */
     uint64_t generation;
     uint64_t segment;
     uint32_t range_start; /* the source segment's hash range, inclusive, 0..65535 */
     uint32_t range_end;
-    uint32_t legacy;      /* 1 = legacy segment: never verbatim by range */
+    uint32_t legacy;                /* 1 = legacy segment: never verbatim by range */
     uint32_t place_encrypted_batch; /* 1 = a misfit encrypted batch goes whole, 0 = park */
-    uint32_t max_message_bytes; /* the destination's limit for header + payload; 0 = none */
+    uint32_t max_message_bytes;     /* the destination's limit for header + payload; 0 = none */
     uint32_t reserved;
 } georep_source;
 GEOREP_ASSERT(sizeof(georep_source) == 112, "georep_source");
@@ -197,13 +197,13 @@ GEOREP_ASSERT(sizeof(georep_entry) == 32, "georep_entry");
 
 /* georep_place's answer for one entry. */
 typedef struct georep_decision {
-    uint32_t action;       /* GEOREP_ACTION_* */
-    uint32_t reason;       /* GEOREP_REASON_* */
-    uint64_t segment;      /* destination segment, GEOREP_NO_SEGMENT where there is none */
-    uint64_t header_addr;  /* inside the arena; 0 = no header (not sent whole, or no room) */
-    uint32_t header_len;   /* set whenever the entry is sent whole */
-    int32_t bucket;        /* destination bucket, -1 where there is none */
-    uint32_t route;        /* 16-bit hash that placed an entry which is sent whole */
+    uint32_t action;         /* GEOREP_ACTION_* */
+    uint32_t reason;         /* GEOREP_REASON_* */
+    uint64_t segment;        /* destination segment, GEOREP_NO_SEGMENT where there is none */
+    uint64_t header_addr;    /* inside the arena; 0 = no header (not sent whole, or no room) */
+    uint32_t header_len;     /* set whenever the entry is sent whole */
+    int32_t bucket;          /* destination bucket, -1 where there is none */
+    uint32_t route;          /* 16-bit hash that placed an entry which is sent whole */
     uint32_t payload_offset; /* the payload's place in the entry: send header, then this */
     uint32_t payload_len;
     uint32_t messages;     /* in the entry; 1 if it is not a batch */
@@ -214,8 +214,8 @@ GEOREP_ASSERT(sizeof(georep_decision) == 56, "georep_decision");
 
 typedef struct georep_rebatch_options {
     uint32_t struct_size;
-    uint32_t keep_codec;        /* 1 = parts use the entry's codec, 0 = uncompressed */
-    uint32_t max_message_bytes; /* 0 = the source's, which may be 0 = none */
+    uint32_t keep_codec;         /* 1 = parts use the entry's codec, 0 = uncompressed */
+    uint32_t max_message_bytes;  /* 0 = the source's, which may be 0 = none */
     uint32_t set_schema_version; /* 1 = replace schema_version by the bytes below */
     georep_bytes schema_version;
     georep_bytes mask; /* messages still to send, bit i of byte i/8; empty = all */
@@ -263,8 +263,8 @@ georep_status georep_init(const georep_options *opt, georep_error *err);
 /* Hashes a key's text: *hash = raw Murmur3_32 (seed 0), *segment_hash = the 16 bits that choose
  * the segment under profile, *bucket_hash = the 16 bits that choose the bucket. Each out may be
  * NULL. */
-georep_status georep_key_hash(const void *key, uint32_t len, uint32_t profile, uint32_t *hash,
-                              uint32_t *segment_hash, uint32_t *bucket_hash, georep_error *err);
+georep_status georep_key_hash(const void *key, uint32_t len, uint32_t profile, uint32_t *hash, uint32_t *segment_hash,
+                              uint32_t *bucket_hash, georep_error *err);
 
 /* Makes a layout from Pulsar's ScalableTopicMetadata JSON: as stored, as admin HTTP prints it,
  * or as the Java admin client does; "entryBucketSplits" per segment is optional. profile is that
@@ -276,12 +276,10 @@ georep_status georep_layout_new(const void *json, uint32_t len, uint32_t profile
                                 georep_error *err);
 
 /* The same from the bytes of a georep.v1.Layout. */
-georep_status georep_layout_from_proto(const void *bytes, uint32_t len, georep_layout *out,
-                                       georep_error *err);
+georep_status georep_layout_from_proto(const void *bytes, uint32_t len, georep_layout *out, georep_error *err);
 
 /* Writes the georep.v1.Layout of a layout. *len = its size, also when E_SPACE. */
-georep_status georep_layout_to_proto(georep_layout layout, void *out, uint64_t cap, uint64_t *len,
-                                     georep_error *err);
+georep_status georep_layout_to_proto(georep_layout layout, void *out, uint64_t cap, uint64_t *len, georep_error *err);
 
 /* Frees a layout. E_HANDLE if it is stale; 0 too. */
 georep_status georep_layout_free(georep_layout layout);
@@ -294,10 +292,9 @@ georep_status georep_layout_free(georep_layout layout);
  * then the status is E_SPACE, every decision is valid, and *needed is the arena size that holds
  * all headers (always set). *arena_used = bytes written. An entry that cannot be parsed is not
  * an error of the call: action park, reason malformed, error_offset. Allocates nothing. */
-georep_status georep_place(georep_layout destination, const georep_source *source,
-                           const georep_entry *entries, uint32_t n, georep_decision *decisions,
-                           void *arena, uint64_t arena_cap, uint64_t *arena_used,
-                           uint64_t *needed, georep_error *err);
+georep_status georep_place(georep_layout destination, const georep_source *source, const georep_entry *entries,
+                           uint32_t n, georep_decision *decisions, void *arena, uint64_t arena_cap,
+                           uint64_t *arena_used, uint64_t *needed, georep_error *err);
 
 /* Cuts one batch for which georep_place answers rebatch into parts, each for one segment and one
  * bucket, in sending order. A batch that turns out to have no keys comes back as one part with
@@ -308,10 +305,9 @@ georep_status georep_place(georep_layout destination, const georep_source *sourc
  * or cut. options may be NULL. E_UNSUPPORTED: the entry is not one to be cut; E_FORMAT: it
  * cannot be opened, the text begins with the reason to park it for; E_LIMIT: a cap. */
 georep_status georep_rebatch(georep_layout destination, const georep_source *source,
-                             const georep_rebatch_options *options, const georep_entry *entry,
-                             void *arena, uint64_t arena_cap, georep_part *parts,
-                             uint32_t parts_cap, uint32_t *n_parts, uint64_t *needed,
-                             georep_error *err);
+                             const georep_rebatch_options *options, const georep_entry *entry, void *arena,
+                             uint64_t arena_cap, georep_part *parts, uint32_t parts_cap, uint32_t *n_parts,
+                             uint64_t *needed, georep_error *err);
 
 #endif /* GEOREP_TYPES_ONLY */
 
@@ -355,8 +351,7 @@ georep_status georep_budget_granted(georep_budget budget, uint64_t *keys, uint32
                                     int64_t *wake_nanos);
 
 /* Writes a georep.v1.BudgetStatus; *len = its size, also when E_SPACE. */
-georep_status georep_budget_status(georep_budget budget, void *out, uint64_t cap, uint64_t *len,
-                                   georep_error *err);
+georep_status georep_budget_status(georep_budget budget, void *out, uint64_t cap, uint64_t *len, georep_error *err);
 
 #endif /* GEOREP_TYPES_ONLY */
 
@@ -382,47 +377,47 @@ georep_status georep_budget_status(georep_budget budget, void *out, uint64_t cap
  * SEND actions may point into it, so copy or send those bytes before it is used again. */
 
 typedef struct georep_event {
-    uint32_t kind;   /* GEOREP_EV_* */
-    uint32_t code;   /* outcome, watermark status, block, or 0/1 */
-    uint64_t id;     /* send id or segment */
-    int64_t ledger;  /* position */
+    uint32_t kind;  /* GEOREP_EV_* */
+    uint32_t code;  /* outcome, watermark status, block, or 0/1 */
+    uint64_t id;    /* send id or segment */
+    int64_t ledger; /* position */
     int64_t entry;
-    int64_t part;    /* GEOREP_WHOLE = whole */
-    uint64_t addr;   /* entry bytes, or local schema version */
-    uint64_t addr2;  /* remote schema version */
-    uint32_t len;    /* of addr */
-    uint32_t len2;   /* of addr2 */
-    uint32_t flags;  /* OFFER: GEOREP_ENTRY_* */
-    int32_t result;  /* out: GEOREP_OK or why this event was refused */
-    int64_t millis;  /* TICK: milliseconds, never backward */
+    int64_t part;   /* GEOREP_WHOLE = whole */
+    uint64_t addr;  /* entry bytes, or local schema version */
+    uint64_t addr2; /* remote schema version */
+    uint32_t len;   /* of addr */
+    uint32_t len2;  /* of addr2 */
+    uint32_t flags; /* OFFER: GEOREP_ENTRY_* */
+    int32_t result; /* out: GEOREP_OK or why this event was refused */
+    int64_t millis; /* TICK: milliseconds, never backward */
     uint64_t reserved[2];
 } georep_event;
 GEOREP_ASSERT(sizeof(georep_event) == 96, "georep_event");
 
 /* Event kinds, with the fields they use. */
-#define GEOREP_EV_OFFER 1          /* ledger entry addr len flags; entries in rising order */
-#define GEOREP_EV_OUTCOME 2        /* id=send id, code=GEOREP_OUTCOME_*; unknown ids are ignored */
-#define GEOREP_EV_SEALED 3         /* id=segment: its producer was told "topic terminated" */
-#define GEOREP_EV_WATERMARK 4      /* id=segment, code=GEOREP_WATERMARK_*, ledger entry part */
-#define GEOREP_EV_GRANTED 5        /* the budget granted this window's request */
-#define GEOREP_EV_SCHEMA_MAPPED 6  /* addr/len=local version, addr2/len2=remote version */
-#define GEOREP_EV_SCHEMA_FAILED 7  /* addr/len=local version */
-#define GEOREP_EV_DELETED 8        /* ledger entry: the cursor has deleted it */
-#define GEOREP_EV_DELETE_FAILED 9  /* ledger entry: will be asked for again */
-#define GEOREP_EV_SKIP 10          /* ledger entry: an operator lets a parked entry go */
-#define GEOREP_EV_PAUSE 11         /* code=1 pause, 0 go on */
-#define GEOREP_EV_GATE 12          /* code=1 open, 0 closed (georep_gate_open) */
-#define GEOREP_EV_TICK 13          /* millis */
-#define GEOREP_EV_BLOCK 14         /* code=GEOREP_BLOCK_*; georep_window_set_remote unblocks */
+#define GEOREP_EV_OFFER 1         /* ledger entry addr len flags; entries in rising order */
+#define GEOREP_EV_OUTCOME 2       /* id=send id, code=GEOREP_OUTCOME_*; unknown ids are ignored */
+#define GEOREP_EV_SEALED 3        /* id=segment: its producer was told "topic terminated" */
+#define GEOREP_EV_WATERMARK 4     /* id=segment, code=GEOREP_WATERMARK_*, ledger entry part */
+#define GEOREP_EV_GRANTED 5       /* the budget granted this window's request */
+#define GEOREP_EV_SCHEMA_MAPPED 6 /* addr/len=local version, addr2/len2=remote version */
+#define GEOREP_EV_SCHEMA_FAILED 7 /* addr/len=local version */
+#define GEOREP_EV_DELETED 8       /* ledger entry: the cursor has deleted it */
+#define GEOREP_EV_DELETE_FAILED 9 /* ledger entry: will be asked for again */
+#define GEOREP_EV_SKIP 10         /* ledger entry: an operator lets a parked entry go */
+#define GEOREP_EV_PAUSE 11        /* code=1 pause, 0 go on */
+#define GEOREP_EV_GATE 12         /* code=1 open, 0 closed (georep_gate_open) */
+#define GEOREP_EV_TICK 13         /* millis */
+#define GEOREP_EV_BLOCK 14        /* code=GEOREP_BLOCK_*; georep_window_set_remote unblocks */
 
 #define GEOREP_OFFER_KNOWN 1 /* OFFER, out, in code: already held, not borrowed again */
 
 /* Outcomes of a SEND. After any but ACKED and DUPLICATE the host closes that segment's producer:
  * every other send in flight to it then gets its own outcome, UNKNOWN where nothing is known. */
 #define GEOREP_OUTCOME_ACKED 1
-#define GEOREP_OUTCOME_DUPLICATE 2      /* the receipt says the destination had it already */
-#define GEOREP_OUTCOME_REFUSED 3        /* certainly not stored by this attempt */
-#define GEOREP_OUTCOME_UNKNOWN 4        /* connection or producer lost: stored or not */
+#define GEOREP_OUTCOME_DUPLICATE 2 /* the receipt says the destination had it already */
+#define GEOREP_OUTCOME_REFUSED 3   /* certainly not stored by this attempt */
+#define GEOREP_OUTCOME_UNKNOWN 4   /* connection or producer lost: stored or not */
 #define GEOREP_OUTCOME_TOO_LARGE 5
 #define GEOREP_OUTCOME_CHECKSUM_ERROR 6
 
@@ -437,21 +432,21 @@ GEOREP_ASSERT(sizeof(georep_event) == 96, "georep_event");
 #define GEOREP_BLOCK_INCOMPATIBLE 3
 
 typedef struct georep_action {
-    uint32_t kind;         /* GEOREP_DO_* */
-    uint32_t path;         /* SEND: GEOREP_ACTION_* that sent it */
-    uint32_t reason;       /* GEOREP_REASON_* */
-    int32_t bucket;        /* SEND; -1 where there is none */
-    uint64_t send_id;      /* SEND: to be named in OUTCOME */
-    uint64_t segment;      /* destination segment */
-    int64_t ledger;        /* position of the source entry */
+    uint32_t kind;    /* GEOREP_DO_* */
+    uint32_t path;    /* SEND: GEOREP_ACTION_* that sent it */
+    uint32_t reason;  /* GEOREP_REASON_* */
+    int32_t bucket;   /* SEND; -1 where there is none */
+    uint64_t send_id; /* SEND: to be named in OUTCOME */
+    uint64_t segment; /* destination segment */
+    int64_t ledger;   /* position of the source entry */
     int64_t entry;
     int64_t part;          /* SEND: part number, GEOREP_WHOLE for a whole entry */
     uint64_t header_addr;  /* SEND: in the arena */
     uint64_t payload_addr; /* SEND: in the entry or the arena; ASK_SCHEMA: the local version */
     uint32_t header_len;
     uint32_t payload_len;
-    int64_t bytes;         /* ASK_BUDGET: decompressed bytes */
-    uint32_t messages;     /* SEND: messages inside */
+    int64_t bytes;     /* ASK_BUDGET: decompressed bytes */
+    uint32_t messages; /* SEND: messages inside */
     uint32_t reserved;
 } georep_action;
 GEOREP_ASSERT(sizeof(georep_action) == 96, "georep_action");
@@ -478,8 +473,8 @@ georep_status georep_window_free(georep_window window);
 
 /* The remote's layout and largest message, after a successful handshake and at every change. The
  * window keeps the layout: its handle may be freed. Follow with georep_window_step. */
-georep_status georep_window_set_remote(georep_window window, georep_layout layout,
-                                       uint32_t max_message_bytes, georep_error *err);
+georep_status georep_window_set_remote(georep_window window, georep_layout layout, uint32_t max_message_bytes,
+                                       georep_error *err);
 
 /* Applies events[n_events] in order, then drains what is ready into actions[actions_cap].
  * n_events may be 0. Each event's `result` is set; refused ones change nothing, the others are
@@ -488,18 +483,16 @@ georep_status georep_window_set_remote(georep_window window, georep_layout layou
  * Call again with n_events 0 while *n_actions == actions_cap, or *needed > 0: the next action
  * needs that much free arena (nothing is lost; *arena_used of this call may be consumed first).
  * *arena_used = bytes of the arena that this call's actions point to. */
-georep_status georep_window_step(georep_window window, georep_event *events, uint32_t n_events,
-                                 void *arena, uint64_t arena_cap, georep_action *actions,
-                                 uint32_t actions_cap, uint32_t *n_actions, uint64_t *arena_used,
-                                 uint64_t *needed, georep_error *err);
+georep_status georep_window_step(georep_window window, georep_event *events, uint32_t n_events, void *arena,
+                                 uint64_t arena_cap, georep_action *actions, uint32_t actions_cap, uint32_t *n_actions,
+                                 uint64_t *arena_used, uint64_t *needed, georep_error *err);
 
 /* How much more the host may read from its cursor now; 0 entries = stop reading until a step
  * has made room. */
 georep_status georep_window_want(georep_window window, uint32_t *entries, uint64_t *bytes);
 
 /* Writes a georep.v1.WindowStatus; *len = its size, also when E_SPACE. */
-georep_status georep_window_status(georep_window window, void *out, uint64_t cap, uint64_t *len,
-                                   georep_error *err);
+georep_status georep_window_status(georep_window window, void *out, uint64_t cap, uint64_t *len, georep_error *err);
 
 /* ----------------------------------------------------------------------- gate
  * Parent-drain gate, one per (source segment, remote): open when every ancestor is drained. */
@@ -512,8 +505,8 @@ georep_status georep_gate_layout(georep_gate gate, georep_layout layout, georep_
 
 /* Answer about one ancestor: `backlog` entries behind the remote's cursor, read while the segment
  * was sealed (sealed_when_read; otherwise the answer does not count); found 0 = no such cursor. */
-georep_status georep_gate_backlog(georep_gate gate, uint64_t segment, uint32_t sealed_when_read,
-                                  int64_t backlog, uint32_t found);
+georep_status georep_gate_backlog(georep_gate gate, uint64_t segment, uint32_t sealed_when_read, int64_t backlog,
+                                  uint32_t found);
 
 /* Writes the ancestors to ask about now; *n = how many there are (E_SPACE if more than cap). */
 georep_status georep_gate_ask(georep_gate gate, uint64_t *segments, uint32_t cap, uint32_t *n);
@@ -530,13 +523,12 @@ georep_status georep_gate_open(georep_gate gate, uint32_t *open);
 #define GEOREP_VERDICT_NOT_OURS 0  /* no origin record, or bound to another topic: store it */
 #define GEOREP_VERDICT_NEW 1       /* store it, then call georep_dedup_persisted */
 #define GEOREP_VERDICT_DUPLICATE 2 /* stored already: answer the producer "duplicate" */
-#define GEOREP_VERDICT_UNKNOWN 3   /* accepted earlier, not known to be stored yet: answer an error
-                                      that makes the producer try again */
-
+#define GEOREP_VERDICT_UNKNOWN 3   /* accepted earlier, perhaps not stored: answer "try again" */
 #define GEOREP_VERDICT_FULL 4      /* a new origin beyond max_keys: refuse it, nothing was stored */
 
 #define GEOREP_FORM_METADATA 0 /* bytes are a MessageMetadata */
-#define GEOREP_FORM_ENTRY 1    /* bytes are a whole entry: [broker metadata] [checksum] size
+#define GEOREP_FORM_ENTRY                                                                                              \
+    1 /* bytes are a whole entry: [broker metadata] [checksum] size
                                   metadata payload; the payload is not read */
 
 /* What georep_dedup_check read: give it back to georep_dedup_persisted unchanged. */
@@ -547,7 +539,7 @@ typedef struct georep_dedup_ticket {
     int64_t ledger;       /* source position */
     int64_t entry;
     int64_t part;
-    uint64_t segment;     /* origin segment */
+    uint64_t segment; /* origin segment */
     uint64_t generation;
 } georep_dedup_ticket;
 GEOREP_ASSERT(sizeof(georep_dedup_ticket) == 56, "georep_dedup_ticket");
@@ -563,8 +555,8 @@ GEOREP_ASSERT(sizeof(georep_position) == 24, "georep_position");
 
 /* bound_topic: this segment topic's own name, as senders write it into the origin record:
  * segment://tenant/namespace/name/0000-7fff-3. max_keys bounds the table; 0 = 65536. */
-georep_status georep_dedup_new(const void *bound_topic, uint32_t len, uint32_t max_keys,
-                               georep_dedup *out, georep_error *err);
+georep_status georep_dedup_new(const void *bound_topic, uint32_t len, uint32_t max_keys, georep_dedup *out,
+                               georep_error *err);
 georep_status georep_dedup_free(georep_dedup dedup);
 
 /* Judges one entry that is about to be stored: only give it what a replication producer sent,
@@ -589,45 +581,41 @@ georep_status georep_dedup_replay(georep_dedup dedup, uint32_t form, const void 
                                   georep_error *err);
 
 /* Writes a snapshot of what is known to be stored; *len = its size, also when E_SPACE. */
-georep_status georep_dedup_snapshot(georep_dedup dedup, void *out, uint64_t cap, uint64_t *len,
-                                    georep_error *err);
+georep_status georep_dedup_snapshot(georep_dedup dedup, void *out, uint64_t cap, uint64_t *len, georep_error *err);
 /* Loads one; watermarks only rise. On an error nothing changes: E_FORMAT where it is corrupt or
  * of another topic, then replay the whole log instead. */
 georep_status georep_dedup_load(georep_dedup dedup, const void *snapshot, uint32_t len, georep_error *err);
 
 /* key: bytes of a georep.v1.OriginKey. *found = 1 and *out, the highest stored position; or 0. */
-georep_status georep_dedup_watermark(georep_dedup dedup, const void *key, uint32_t len,
-                                     uint32_t *found, georep_position *out, georep_error *err);
+georep_status georep_dedup_watermark(georep_dedup dedup, const void *key, uint32_t len, uint32_t *found,
+                                     georep_position *out, georep_error *err);
 
 /* Forgets a key: only when its origin says that the segment is gone. */
 georep_status georep_dedup_prune(georep_dedup dedup, const void *key, uint32_t len, georep_error *err);
 
 /* Writes a georep.v1.DedupStatus; *len = its size, also when E_SPACE. */
-georep_status georep_dedup_status(georep_dedup dedup, void *out, uint64_t cap, uint64_t *len,
-                                  georep_error *err);
+georep_status georep_dedup_status(georep_dedup dedup, void *out, uint64_t cap, uint64_t *len, georep_error *err);
 
 /* ======================================================================= tier: control plane
  * Messages are named without package: "PeerState" is georep.v1.PeerState. In all functions *len
  * is the size of the result, also when E_SPACE; call with cap 0 to learn it. */
 
 /* Protobuf bytes to proto3 JSON and back. Unknown JSON fields are an error that names them. */
-georep_status georep_proto_to_json(const void *name, uint32_t name_len, const void *bytes, uint32_t n,
-                                   void *out, uint64_t cap, uint64_t *len, georep_error *err);
-georep_status georep_proto_from_json(const void *name, uint32_t name_len, const void *json, uint32_t n,
-                                     void *out, uint64_t cap, uint64_t *len, georep_error *err);
+georep_status georep_proto_to_json(const void *name, uint32_t name_len, const void *bytes, uint32_t n, void *out,
+                                   uint64_t cap, uint64_t *len, georep_error *err);
+georep_status georep_proto_from_json(const void *name, uint32_t name_len, const void *json, uint32_t n, void *out,
+                                     uint64_t cap, uint64_t *len, georep_error *err);
 
 /* StateRequest in, PeerState out: what this cluster answers in a handshake. */
-georep_status georep_state_build(const void *request, uint32_t n, void *out, uint64_t cap,
-                                 uint64_t *len, georep_error *err);
+georep_status georep_state_build(const void *request, uint32_t n, void *out, uint64_t cap, uint64_t *len,
+                                 georep_error *err);
 
 /* Two PeerStates in, PeerCheck out: may local write to remote? */
-georep_status georep_peer_check(const void *local, uint32_t local_len, const void *remote,
-                                uint32_t remote_len, void *out, uint64_t cap, uint64_t *len,
-                                georep_error *err);
+georep_status georep_peer_check(const void *local, uint32_t local_len, const void *remote, uint32_t remote_len,
+                                void *out, uint64_t cap, uint64_t *len, georep_error *err);
 
 /* The layout inside a PeerState. */
-georep_status georep_layout_from_state(const void *state, uint32_t len, georep_layout *out,
-                                       georep_error *err);
+georep_status georep_layout_from_state(const void *state, uint32_t len, georep_layout *out, georep_error *err);
 
 #endif /* GEOREP_TYPES_ONLY */
 

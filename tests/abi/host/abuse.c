@@ -116,7 +116,8 @@ static void garbage(georep_layout us) {
             seed = seed * 1664525 + 1013904223;
             bad[(seed >> 8) % good.n] = (uint8_t)(seed >> 24);
         }
-        georep_entry in = {.addr = (uintptr_t)bad, .len = (uint32_t)(i % 5 ? good.n : (seed >> 4) % good.n), .ledger = i};
+        georep_entry in = {
+            .addr = (uintptr_t)bad, .len = (uint32_t)(i % 5 ? good.n : (seed >> 4) % good.n), .ledger = i};
         georep_status s = georep_place(us, &src, &in, 1, &d, arena, sizeof arena, &used, &needed, &err);
         EQ(s, GEOREP_OK);
         CHECK(d.action >= GEOREP_ACTION_VERBATIM && d.action <= GEOREP_ACTION_DROP);
@@ -196,8 +197,9 @@ void check_threads(void) {
     wire_batch(&b, keys, 2);
     shared_layout = layout_of(US_JSON);
     for (int round = 0; round < 3; round++) {
-        buf c = proto_of("WindowConfig", "{\"cluster\":\"eu\",\"remote\":\"us\",\"range\":{\"end\":65535},\"profile\":1,"
-                                         "\"topic\":\"" TOPIC "\",\"instance\":\"i\"}");
+        buf c =
+            proto_of("WindowConfig", "{\"cluster\":\"eu\",\"remote\":\"us\",\"range\":{\"end\":65535},\"profile\":1,"
+                                     "\"topic\":\"" TOPIC "\",\"instance\":\"i\"}");
         OK(georep_window_new(c.p, c.n, &shared, &err));
         buf_free(&c);
         for (int i = 0; i < 4; i++) CHECK(!pthread_create(&t[i], NULL, worker, &b));

@@ -6,8 +6,11 @@
 /* The PeerState that a cluster makes of Pulsar's record. */
 static buf state_of(const char *cluster, const char *json) {
     static char request[1 << 14];
-    char *q = request + sprintf(request, "{\"cluster\":\"%s\",\"topic\":\"" TOPIC "\",\"leaderTerm\":7,\"maxMessageBytes\":5242880,"
-                                         "\"pluginVersion\":\"0.1.0\",\"metadataJson\":\"", cluster);
+    char *q =
+        request + sprintf(request,
+                          "{\"cluster\":\"%s\",\"topic\":\"" TOPIC "\",\"leaderTerm\":7,\"maxMessageBytes\":5242880,"
+                          "\"pluginVersion\":\"0.1.0\",\"metadataJson\":\"",
+                          cluster);
     for (; *json; json++) {
         if (*json == '"') *q++ = '\\';
         *q++ = *json;

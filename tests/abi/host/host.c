@@ -20,9 +20,10 @@ int main(void) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } groups[] = {{"simple", check_simple},   {"place", check_place}, {"rebatch", check_rebatch}, {"budget", check_budget},
-                  {"window", check_window},   {"gate", check_gate},   {"dedup", check_dedup},     {"control", check_control},
-                  {"threads", check_threads}, {"abuse", check_abuse}};
+    } groups[] = {{"simple", check_simple}, {"place", check_place},     {"rebatch", check_rebatch},
+                  {"budget", check_budget}, {"window", check_window},   {"gate", check_gate},
+                  {"dedup", check_dedup},   {"control", check_control}, {"threads", check_threads},
+                  {"abuse", check_abuse}};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         groups[i].run();
         printf("%s ok\n", groups[i].name);

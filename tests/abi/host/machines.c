@@ -124,8 +124,9 @@ void check_dedup(void) {
     georep_dedup_ticket first = {.struct_size = sizeof first}, k = first;
     georep_position pos;
     uint32_t found = 9;
-    buf e1 = {0}, e2 = {0}, key = proto_of("OriginKey", "{\"cluster\":\"eu\",\"instance\":\"" INSTANCE
-                                                        "\",\"segment\":5,\"generation\":3}");
+    buf e1 = {0}, e2 = {0},
+        key =
+            proto_of("OriginKey", "{\"cluster\":\"eu\",\"instance\":\"" INSTANCE "\",\"segment\":5,\"generation\":3}");
     replicated(&e1, us, 8, 1);
     replicated(&e2, us, 8, 2);
     OK(georep_dedup_new(SEGMENT_1, strlen(SEGMENT_1), 0, &t, &err));

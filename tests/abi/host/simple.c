@@ -64,12 +64,12 @@ void check_place(void) {
     const char *both[2] = {key_in(1, 0, 0), key_in(1, 1, 0)};
     buf meta = {0}, empty = {0};
 
-    wire_batch(&b[0], fits, 3);                        /* verbatim, bucket 0 */
-    wire_batch(&b[1], both, 2);                        /* two buckets: has to be cut */
-    wire_single(&b[2], key_in(2, 1, 0), "one");        /* single, by its key */
+    wire_batch(&b[0], fits, 3);                 /* verbatim, bucket 0 */
+    wire_batch(&b[1], both, 2);                 /* two buckets: has to be cut */
+    wire_single(&b[2], key_in(2, 1, 0), "one"); /* single, by its key */
     wire_metadata(&meta, 1);
     pb_text(&meta, 5, "elsewhere");
-    wire_entry(&b[3], &meta, &empty);                  /* replicated already */
+    wire_entry(&b[3], &meta, &empty);                     /* replicated already */
     buf_bytes(&b[4], "\x0e\x01\0\0\0\0\0\0\xff\xff", 10); /* says 65535 bytes of metadata */
     wire_single(&b[5], key_in(1, 0, 0), "old");
 
@@ -155,8 +155,8 @@ static void see(void *arg, const char *key, const char *body) {
 void check_rebatch(void) {
     georep_layout us = layout_of(US_JSON);
     georep_source src = source_of(0, 65535);
-    const char *keys[6] = {key_in(2, 1, 0), key_in(1, 0, 0), key_in(1, 1, 0), key_in(1, 0, 1), key_in(2, 0, 0),
-                           key_in(1, 0, 2)};
+    const char *keys[6] = {key_in(2, 1, 0), key_in(1, 0, 0), key_in(1, 1, 0),
+                           key_in(1, 0, 1), key_in(2, 0, 0), key_in(1, 0, 2)};
     buf b = {0};
     wire_batch(&b, keys, 6);
     georep_entry in = entry_of(&b, 12, 34);

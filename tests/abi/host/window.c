@@ -117,7 +117,8 @@ static void verbatim(georep_layout us) {
     EQ(only(GEOREP_DO_DELETE)->ledger, 3);
     EQ(only(GEOREP_DO_RELEASE)->entry, 0);
     buf_free(&b); /* released */
-    georep_event failed = {.kind = GEOREP_EV_DELETE_FAILED, .ledger = 3}, later = {.kind = GEOREP_EV_TICK, .millis = 60000};
+    georep_event failed = {.kind = GEOREP_EV_DELETE_FAILED, .ledger = 3},
+                 later = {.kind = GEOREP_EV_TICK, .millis = 60000};
     georep_event retry[2] = {failed, later};
     step(w, retry, 2);
     EQ(only(GEOREP_DO_DELETE)->ledger, 3); /* asked for again */
@@ -205,13 +206,16 @@ static void operator_calls(georep_layout us) {
     for (int i = 0; i < 4; i++) EQ(bad[i].result, GEOREP_E_ARG);
     EQ(bad[4].result, GEOREP_OK);
     CHECK(strstr(status_of(w), "\"state\":\"paused\""));
-    georep_event go[4] = {{.kind = GEOREP_EV_PAUSE}, {.kind = GEOREP_EV_SKIP, .ledger = 1, .entry = 1}, {.kind = GEOREP_EV_SEALED, .id = 1},
-                          {.kind = GEOREP_EV_SCHEMA_FAILED, .addr = (uintptr_t)"v1", .len = 2}};
+    georep_event go[4] = {{.kind = GEOREP_EV_PAUSE},
+                          {.kind = GEOREP_EV_SKIP, .ledger = 1, .entry = 1},
+                          {.kind = GEOREP_EV_SEALED, .id = 1},
+                          {.kind = GEOREP_EV_SCHEMA_FAILED, .addr = (uintptr_t) "v1", .len = 2}};
     step(w, go, 4);
     EQ(only(GEOREP_DO_DELETE)->entry, 1);
     EQ(only(GEOREP_DO_RELEASE)->entry, 1);
-    georep_event last[2] = {{.kind = GEOREP_EV_SCHEMA_MAPPED, .addr = (uintptr_t)"v1", .len = 2, .addr2 = (uintptr_t)"v2", .len2 = 2},
-                            {.kind = GEOREP_EV_BLOCK, .code = GEOREP_BLOCK_INCOMPATIBLE}};
+    georep_event last[2] = {
+        {.kind = GEOREP_EV_SCHEMA_MAPPED, .addr = (uintptr_t) "v1", .len = 2, .addr2 = (uintptr_t) "v2", .len2 = 2},
+        {.kind = GEOREP_EV_BLOCK, .code = GEOREP_BLOCK_INCOMPATIBLE}};
     step(w, last, 2);
     CHECK(strstr(status_of(w), "\"state\":\"incompatible\""));
     OK(georep_window_free(w));

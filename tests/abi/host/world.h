@@ -13,20 +13,20 @@
 
 /* Pulsar's record of the destination topic. */
 #define US_JSON                                                                                                        \
-    "{\"epoch\":4,\"nextSegmentId\":3,\"properties\":{\"georep.instance\":\"ffeeddccbbaa99887766554433221100\"},"       \
+    "{\"epoch\":4,\"nextSegmentId\":3,\"properties\":{\"georep.instance\":\"ffeeddccbbaa99887766554433221100\"},"      \
     "\"segments\":{"                                                                                                   \
-    "\"0\":{\"segmentId\":0,\"hashRange\":{\"start\":0,\"end\":65535},\"state\":\"SEALED\",\"parentIds\":[],"           \
+    "\"0\":{\"segmentId\":0,\"hashRange\":{\"start\":0,\"end\":65535},\"state\":\"SEALED\",\"parentIds\":[],"          \
     "\"childIds\":[1,2],\"entryBucketSplits\":[]},"                                                                    \
-    "\"1\":{\"segmentId\":1,\"hashRange\":{\"start\":0,\"end\":32767},\"state\":\"ACTIVE\",\"parentIds\":[0],"          \
+    "\"1\":{\"segmentId\":1,\"hashRange\":{\"start\":0,\"end\":32767},\"state\":\"ACTIVE\",\"parentIds\":[0],"         \
     "\"childIds\":[],\"entryBucketSplits\":[32768]},"                                                                  \
-    "\"2\":{\"segmentId\":2,\"hashRange\":{\"start\":32768,\"end\":65535},\"state\":\"ACTIVE\",\"parentIds\":[0],"      \
+    "\"2\":{\"segmentId\":2,\"hashRange\":{\"start\":32768,\"end\":65535},\"state\":\"ACTIVE\",\"parentIds\":[0],"     \
     "\"childIds\":[],\"entryBucketSplits\":[32768]}}}"
 
 /* ... of the source topic: one segment. */
 #define EU_JSON                                                                                                        \
-    "{\"epoch\":0,\"nextSegmentId\":1,\"properties\":{\"georep.instance\":\"" INSTANCE "\","                             \
+    "{\"epoch\":0,\"nextSegmentId\":1,\"properties\":{\"georep.instance\":\"" INSTANCE "\","                           \
     "\"georep.generation.us\":\"3\"},\"segments\":{"                                                                   \
-    "\"0\":{\"segmentId\":0,\"hashRange\":{\"start\":0,\"end\":65535},\"state\":\"ACTIVE\",\"parentIds\":[],"           \
+    "\"0\":{\"segmentId\":0,\"hashRange\":{\"start\":0,\"end\":65535},\"state\":\"ACTIVE\",\"parentIds\":[],"          \
     "\"childIds\":[],\"entryBucketSplits\":[]}}}"
 
 #define SEGMENT_1 "segment://public/default/orders/0000-7fff-1"

@@ -32,28 +32,25 @@ static jint JNICALL j_init(JNIEnv *env, jclass cls, jlong options, jlong err) {
     return (jint)georep_init(P(options), P(err));
 }
 
-static jint JNICALL j_keyHash(
-        JNIEnv *env, jclass cls, jlong key, jint len, jint profile, jlong hashOut, jlong segmentOut,
-        jlong bucketOut, jlong err) {
+static jint JNICALL j_keyHash(JNIEnv *env, jclass cls, jlong key, jint len, jint profile, jlong hashOut,
+                              jlong segmentOut, jlong bucketOut, jlong err) {
     U;
-    return (jint)georep_key_hash(P(key), (uint32_t)len, (uint32_t)profile, P(hashOut), P(segmentOut),
-        P(bucketOut), P(err));
+    return (jint)georep_key_hash(P(key), (uint32_t)len, (uint32_t)profile, P(hashOut), P(segmentOut), P(bucketOut),
+                                 P(err));
 }
 
-static jint JNICALL j_layoutNew(
-        JNIEnv *env, jclass cls, jlong json, jint len, jint profile, jlong out, jlong err) {
+static jint JNICALL j_layoutNew(JNIEnv *env, jclass cls, jlong json, jint len, jint profile, jlong out, jlong err) {
     U;
     return (jint)georep_layout_new(P(json), (uint32_t)len, (uint32_t)profile, P(out), P(err));
 }
 
-static jint JNICALL j_layoutFromProto(
-        JNIEnv *env, jclass cls, jlong bytes, jint len, jlong out, jlong err) {
+static jint JNICALL j_layoutFromProto(JNIEnv *env, jclass cls, jlong bytes, jint len, jlong out, jlong err) {
     U;
     return (jint)georep_layout_from_proto(P(bytes), (uint32_t)len, P(out), P(err));
 }
 
-static jint JNICALL j_layoutToProto(
-        JNIEnv *env, jclass cls, jlong layout, jlong out, jlong cap, jlong lenOut, jlong err) {
+static jint JNICALL j_layoutToProto(JNIEnv *env, jclass cls, jlong layout, jlong out, jlong cap, jlong lenOut,
+                                    jlong err) {
     U;
     return (jint)georep_layout_to_proto((georep_layout)layout, P(out), (uint64_t)cap, P(lenOut), P(err));
 }
@@ -63,25 +60,22 @@ static jint JNICALL j_layoutFree(JNIEnv *env, jclass cls, jlong layout) {
     return (jint)georep_layout_free((georep_layout)layout);
 }
 
-static jint JNICALL j_place(
-        JNIEnv *env, jclass cls, jlong layout, jlong source, jlong entries, jint n, jlong decisions,
-        jlong arena, jlong arenaCap, jlong usedOut, jlong neededOut, jlong err) {
+static jint JNICALL j_place(JNIEnv *env, jclass cls, jlong layout, jlong source, jlong entries, jint n, jlong decisions,
+                            jlong arena, jlong arenaCap, jlong usedOut, jlong neededOut, jlong err) {
     U;
-    return (jint)georep_place((georep_layout)layout, P(source), P(entries), (uint32_t)n, P(decisions),
-        P(arena), (uint64_t)arenaCap, P(usedOut), P(neededOut), P(err));
+    return (jint)georep_place((georep_layout)layout, P(source), P(entries), (uint32_t)n, P(decisions), P(arena),
+                              (uint64_t)arenaCap, P(usedOut), P(neededOut), P(err));
 }
 
-static jint JNICALL j_rebatch(
-        JNIEnv *env, jclass cls, jlong layout, jlong source, jlong options, jlong entry, jlong
-        arena, jlong arenaCap, jlong parts, jint partsCap, jlong nPartsOut, jlong neededOut, jlong
-        err) {
+static jint JNICALL j_rebatch(JNIEnv *env, jclass cls, jlong layout, jlong source, jlong options, jlong entry,
+                              jlong arena, jlong arenaCap, jlong parts, jint partsCap, jlong nPartsOut, jlong neededOut,
+                              jlong err) {
     U;
-    return (jint)georep_rebatch((georep_layout)layout, P(source), P(options), P(entry), P(arena),
-        (uint64_t)arenaCap, P(parts), (uint32_t)partsCap, P(nPartsOut), P(neededOut), P(err));
+    return (jint)georep_rebatch((georep_layout)layout, P(source), P(options), P(entry), P(arena), (uint64_t)arenaCap,
+                                P(parts), (uint32_t)partsCap, P(nPartsOut), P(neededOut), P(err));
 }
 
-static jint JNICALL j_budgetNew(
-        JNIEnv *env, jclass cls, jlong config, jint len, jlong out, jlong err) {
+static jint JNICALL j_budgetNew(JNIEnv *env, jclass cls, jlong config, jint len, jlong out, jlong err) {
     U;
     return (jint)georep_budget_new(P(config), (uint32_t)len, P(out), P(err));
 }
@@ -91,11 +85,9 @@ static jint JNICALL j_budgetFree(JNIEnv *env, jclass cls, jlong budget) {
     return (jint)georep_budget_free((georep_budget)budget);
 }
 
-static jint JNICALL j_budgetRequest(
-        JNIEnv *env, jclass cls, jlong budget, jlong key, jint remote, jlong bytes) {
+static jint JNICALL j_budgetRequest(JNIEnv *env, jclass cls, jlong budget, jlong key, jint remote, jlong bytes) {
     U;
-    return (jint)georep_budget_request((georep_budget)budget, (uint64_t)key, (uint32_t)remote,
-        (int64_t)bytes);
+    return (jint)georep_budget_request((georep_budget)budget, (uint64_t)key, (uint32_t)remote, (int64_t)bytes);
 }
 
 static jint JNICALL j_budgetReturn(JNIEnv *env, jclass cls, jlong budget, jlong key) {
@@ -103,32 +95,27 @@ static jint JNICALL j_budgetReturn(JNIEnv *env, jclass cls, jlong budget, jlong 
     return (jint)georep_budget_return((georep_budget)budget, (uint64_t)key);
 }
 
-static jint JNICALL j_budgetCharge(
-        JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytes) {
+static jint JNICALL j_budgetCharge(JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytes) {
     U;
     return (jint)georep_budget_charge((georep_budget)budget, (uint32_t)remote, (int64_t)bytes);
 }
 
-static jint JNICALL j_budgetUncharge(
-        JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytes) {
+static jint JNICALL j_budgetUncharge(JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytes) {
     U;
     return (jint)georep_budget_uncharge((georep_budget)budget, (uint32_t)remote, (int64_t)bytes);
 }
 
-static jint JNICALL j_budgetHold(
-        JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytes) {
+static jint JNICALL j_budgetHold(JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytes) {
     U;
     return (jint)georep_budget_hold((georep_budget)budget, (uint32_t)remote, (int64_t)bytes);
 }
 
-static jint JNICALL j_budgetUnhold(
-        JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytes) {
+static jint JNICALL j_budgetUnhold(JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytes) {
     U;
     return (jint)georep_budget_unhold((georep_budget)budget, (uint32_t)remote, (int64_t)bytes);
 }
 
-static jint JNICALL j_budgetRoom(
-        JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytesOut) {
+static jint JNICALL j_budgetRoom(JNIEnv *env, jclass cls, jlong budget, jint remote, jlong bytesOut) {
     U;
     return (jint)georep_budget_room((georep_budget)budget, (uint32_t)remote, P(bytesOut));
 }
@@ -138,21 +125,19 @@ static jint JNICALL j_budgetAdvance(JNIEnv *env, jclass cls, jlong budget, jlong
     return (jint)georep_budget_advance((georep_budget)budget, (int64_t)nowNanos);
 }
 
-static jint JNICALL j_budgetGranted(
-        JNIEnv *env, jclass cls, jlong budget, jlong keys, jint cap, jlong nOut, jlong wakeOut) {
+static jint JNICALL j_budgetGranted(JNIEnv *env, jclass cls, jlong budget, jlong keys, jint cap, jlong nOut,
+                                    jlong wakeOut) {
     U;
-    return (jint)georep_budget_granted((georep_budget)budget, P(keys), (uint32_t)cap, P(nOut),
-        P(wakeOut));
+    return (jint)georep_budget_granted((georep_budget)budget, P(keys), (uint32_t)cap, P(nOut), P(wakeOut));
 }
 
-static jint JNICALL j_budgetStatus(
-        JNIEnv *env, jclass cls, jlong budget, jlong out, jlong cap, jlong lenOut, jlong err) {
+static jint JNICALL j_budgetStatus(JNIEnv *env, jclass cls, jlong budget, jlong out, jlong cap, jlong lenOut,
+                                   jlong err) {
     U;
     return (jint)georep_budget_status((georep_budget)budget, P(out), (uint64_t)cap, P(lenOut), P(err));
 }
 
-static jint JNICALL j_windowNew(
-        JNIEnv *env, jclass cls, jlong config, jint len, jlong out, jlong err) {
+static jint JNICALL j_windowNew(JNIEnv *env, jclass cls, jlong config, jint len, jlong out, jlong err) {
     U;
     return (jint)georep_window_new(P(config), (uint32_t)len, P(out), P(err));
 }
@@ -162,31 +147,28 @@ static jint JNICALL j_windowFree(JNIEnv *env, jclass cls, jlong window) {
     return (jint)georep_window_free((georep_window)window);
 }
 
-static jint JNICALL j_windowSetRemote(
-        JNIEnv *env, jclass cls, jlong window, jlong layout, jint maxMessageBytes, jlong err) {
+static jint JNICALL j_windowSetRemote(JNIEnv *env, jclass cls, jlong window, jlong layout, jint maxMessageBytes,
+                                      jlong err) {
     U;
-    return (jint)georep_window_set_remote((georep_window)window, (georep_layout)layout,
-        (uint32_t)maxMessageBytes, P(err));
+    return (jint)georep_window_set_remote((georep_window)window, (georep_layout)layout, (uint32_t)maxMessageBytes,
+                                          P(err));
 }
 
-static jint JNICALL j_windowStep(
-        JNIEnv *env, jclass cls, jlong window, jlong events, jint nEvents, jlong arena, jlong
-        arenaCap, jlong actions, jint actionsCap, jlong nActionsOut, jlong usedOut, jlong neededOut,
-        jlong err) {
+static jint JNICALL j_windowStep(JNIEnv *env, jclass cls, jlong window, jlong events, jint nEvents, jlong arena,
+                                 jlong arenaCap, jlong actions, jint actionsCap, jlong nActionsOut, jlong usedOut,
+                                 jlong neededOut, jlong err) {
     U;
-    return (jint)georep_window_step((georep_window)window, P(events), (uint32_t)nEvents, P(arena),
-        (uint64_t)arenaCap, P(actions), (uint32_t)actionsCap, P(nActionsOut), P(usedOut),
-        P(neededOut), P(err));
+    return (jint)georep_window_step((georep_window)window, P(events), (uint32_t)nEvents, P(arena), (uint64_t)arenaCap,
+                                    P(actions), (uint32_t)actionsCap, P(nActionsOut), P(usedOut), P(neededOut), P(err));
 }
 
-static jint JNICALL j_windowWant(
-        JNIEnv *env, jclass cls, jlong window, jlong entriesOut, jlong bytesOut) {
+static jint JNICALL j_windowWant(JNIEnv *env, jclass cls, jlong window, jlong entriesOut, jlong bytesOut) {
     U;
     return (jint)georep_window_want((georep_window)window, P(entriesOut), P(bytesOut));
 }
 
-static jint JNICALL j_windowStatus(
-        JNIEnv *env, jclass cls, jlong window, jlong out, jlong cap, jlong lenOut, jlong err) {
+static jint JNICALL j_windowStatus(JNIEnv *env, jclass cls, jlong window, jlong out, jlong cap, jlong lenOut,
+                                   jlong err) {
     U;
     return (jint)georep_window_status((georep_window)window, P(out), (uint64_t)cap, P(lenOut), P(err));
 }
@@ -206,16 +188,14 @@ static jint JNICALL j_gateLayout(JNIEnv *env, jclass cls, jlong gate, jlong layo
     return (jint)georep_gate_layout((georep_gate)gate, (georep_layout)layout, P(err));
 }
 
-static jint JNICALL j_gateBacklog(
-        JNIEnv *env, jclass cls, jlong gate, jlong segment, jint sealedWhenRead, jlong backlog, jint
-        found) {
+static jint JNICALL j_gateBacklog(JNIEnv *env, jclass cls, jlong gate, jlong segment, jint sealedWhenRead,
+                                  jlong backlog, jint found) {
     U;
-    return (jint)georep_gate_backlog((georep_gate)gate, (uint64_t)segment, (uint32_t)sealedWhenRead,
-        (int64_t)backlog, (uint32_t)found);
+    return (jint)georep_gate_backlog((georep_gate)gate, (uint64_t)segment, (uint32_t)sealedWhenRead, (int64_t)backlog,
+                                     (uint32_t)found);
 }
 
-static jint JNICALL j_gateAsk(
-        JNIEnv *env, jclass cls, jlong gate, jlong segments, jint cap, jlong nOut) {
+static jint JNICALL j_gateAsk(JNIEnv *env, jclass cls, jlong gate, jlong segments, jint cap, jlong nOut) {
     U;
     return (jint)georep_gate_ask((georep_gate)gate, P(segments), (uint32_t)cap, P(nOut));
 }
@@ -225,8 +205,8 @@ static jint JNICALL j_gateOpen(JNIEnv *env, jclass cls, jlong gate, jlong openOu
     return (jint)georep_gate_open((georep_gate)gate, P(openOut));
 }
 
-static jint JNICALL j_dedupNew(
-        JNIEnv *env, jclass cls, jlong boundTopic, jint len, jint maxKeys, jlong out, jlong err) {
+static jint JNICALL j_dedupNew(JNIEnv *env, jclass cls, jlong boundTopic, jint len, jint maxKeys, jlong out,
+                               jlong err) {
     U;
     return (jint)georep_dedup_new(P(boundTopic), (uint32_t)len, (uint32_t)maxKeys, P(out), P(err));
 }
@@ -236,12 +216,10 @@ static jint JNICALL j_dedupFree(JNIEnv *env, jclass cls, jlong dedup) {
     return (jint)georep_dedup_free((georep_dedup)dedup);
 }
 
-static jint JNICALL j_dedupCheck(
-        JNIEnv *env, jclass cls, jlong dedup, jint form, jlong bytes, jint len, jlong ticket, jlong
-        err) {
+static jint JNICALL j_dedupCheck(JNIEnv *env, jclass cls, jlong dedup, jint form, jlong bytes, jint len, jlong ticket,
+                                 jlong err) {
     U;
-    return (jint)georep_dedup_check((georep_dedup)dedup, (uint32_t)form, P(bytes), (uint32_t)len,
-        P(ticket), P(err));
+    return (jint)georep_dedup_check((georep_dedup)dedup, (uint32_t)form, P(bytes), (uint32_t)len, P(ticket), P(err));
 }
 
 static jint JNICALL j_dedupPersisted(JNIEnv *env, jclass cls, jlong dedup, jlong ticket) {
@@ -254,78 +232,67 @@ static jint JNICALL j_dedupFailed(JNIEnv *env, jclass cls, jlong dedup) {
     return (jint)georep_dedup_failed((georep_dedup)dedup);
 }
 
-static jint JNICALL j_dedupReplay(
-        JNIEnv *env, jclass cls, jlong dedup, jint form, jlong bytes, jint len, jlong err) {
+static jint JNICALL j_dedupReplay(JNIEnv *env, jclass cls, jlong dedup, jint form, jlong bytes, jint len, jlong err) {
     U;
-    return (jint)georep_dedup_replay((georep_dedup)dedup, (uint32_t)form, P(bytes), (uint32_t)len,
-        P(err));
+    return (jint)georep_dedup_replay((georep_dedup)dedup, (uint32_t)form, P(bytes), (uint32_t)len, P(err));
 }
 
-static jint JNICALL j_dedupSnapshot(
-        JNIEnv *env, jclass cls, jlong dedup, jlong out, jlong cap, jlong lenOut, jlong err) {
+static jint JNICALL j_dedupSnapshot(JNIEnv *env, jclass cls, jlong dedup, jlong out, jlong cap, jlong lenOut,
+                                    jlong err) {
     U;
     return (jint)georep_dedup_snapshot((georep_dedup)dedup, P(out), (uint64_t)cap, P(lenOut), P(err));
 }
 
-static jint JNICALL j_dedupLoad(
-        JNIEnv *env, jclass cls, jlong dedup, jlong snapshot, jint len, jlong err) {
+static jint JNICALL j_dedupLoad(JNIEnv *env, jclass cls, jlong dedup, jlong snapshot, jint len, jlong err) {
     U;
     return (jint)georep_dedup_load((georep_dedup)dedup, P(snapshot), (uint32_t)len, P(err));
 }
 
-static jint JNICALL j_dedupWatermark(
-        JNIEnv *env, jclass cls, jlong dedup, jlong key, jint len, jlong foundOut, jlong
-        positionOut, jlong err) {
+static jint JNICALL j_dedupWatermark(JNIEnv *env, jclass cls, jlong dedup, jlong key, jint len, jlong foundOut,
+                                     jlong positionOut, jlong err) {
     U;
-    return (jint)georep_dedup_watermark((georep_dedup)dedup, P(key), (uint32_t)len, P(foundOut),
-        P(positionOut), P(err));
+    return (jint)georep_dedup_watermark((georep_dedup)dedup, P(key), (uint32_t)len, P(foundOut), P(positionOut),
+                                        P(err));
 }
 
-static jint JNICALL j_dedupPrune(
-        JNIEnv *env, jclass cls, jlong dedup, jlong key, jint len, jlong err) {
+static jint JNICALL j_dedupPrune(JNIEnv *env, jclass cls, jlong dedup, jlong key, jint len, jlong err) {
     U;
     return (jint)georep_dedup_prune((georep_dedup)dedup, P(key), (uint32_t)len, P(err));
 }
 
-static jint JNICALL j_dedupStatus(
-        JNIEnv *env, jclass cls, jlong dedup, jlong out, jlong cap, jlong lenOut, jlong err) {
+static jint JNICALL j_dedupStatus(JNIEnv *env, jclass cls, jlong dedup, jlong out, jlong cap, jlong lenOut, jlong err) {
     U;
     return (jint)georep_dedup_status((georep_dedup)dedup, P(out), (uint64_t)cap, P(lenOut), P(err));
 }
 
-static jint JNICALL j_protoToJson(
-        JNIEnv *env, jclass cls, jlong name, jint nameLen, jlong bytes, jint n, jlong out, jlong
-        cap, jlong lenOut, jlong err) {
+static jint JNICALL j_protoToJson(JNIEnv *env, jclass cls, jlong name, jint nameLen, jlong bytes, jint n, jlong out,
+                                  jlong cap, jlong lenOut, jlong err) {
     U;
-    return (jint)georep_proto_to_json(P(name), (uint32_t)nameLen, P(bytes), (uint32_t)n, P(out),
-        (uint64_t)cap, P(lenOut), P(err));
+    return (jint)georep_proto_to_json(P(name), (uint32_t)nameLen, P(bytes), (uint32_t)n, P(out), (uint64_t)cap,
+                                      P(lenOut), P(err));
 }
 
-static jint JNICALL j_protoFromJson(
-        JNIEnv *env, jclass cls, jlong name, jint nameLen, jlong json, jint n, jlong out, jlong cap,
-        jlong lenOut, jlong err) {
+static jint JNICALL j_protoFromJson(JNIEnv *env, jclass cls, jlong name, jint nameLen, jlong json, jint n, jlong out,
+                                    jlong cap, jlong lenOut, jlong err) {
     U;
-    return (jint)georep_proto_from_json(P(name), (uint32_t)nameLen, P(json), (uint32_t)n, P(out),
-        (uint64_t)cap, P(lenOut), P(err));
+    return (jint)georep_proto_from_json(P(name), (uint32_t)nameLen, P(json), (uint32_t)n, P(out), (uint64_t)cap,
+                                        P(lenOut), P(err));
 }
 
-static jint JNICALL j_stateBuild(
-        JNIEnv *env, jclass cls, jlong request, jint n, jlong out, jlong cap, jlong lenOut, jlong
-        err) {
+static jint JNICALL j_stateBuild(JNIEnv *env, jclass cls, jlong request, jint n, jlong out, jlong cap, jlong lenOut,
+                                 jlong err) {
     U;
     return (jint)georep_state_build(P(request), (uint32_t)n, P(out), (uint64_t)cap, P(lenOut), P(err));
 }
 
-static jint JNICALL j_peerCheck(
-        JNIEnv *env, jclass cls, jlong local, jint localLen, jlong remote, jint remoteLen, jlong
-        out, jlong cap, jlong lenOut, jlong err) {
+static jint JNICALL j_peerCheck(JNIEnv *env, jclass cls, jlong local, jint localLen, jlong remote, jint remoteLen,
+                                jlong out, jlong cap, jlong lenOut, jlong err) {
     U;
-    return (jint)georep_peer_check(P(local), (uint32_t)localLen, P(remote), (uint32_t)remoteLen, P(out),
-        (uint64_t)cap, P(lenOut), P(err));
+    return (jint)georep_peer_check(P(local), (uint32_t)localLen, P(remote), (uint32_t)remoteLen, P(out), (uint64_t)cap,
+                                   P(lenOut), P(err));
 }
 
-static jint JNICALL j_layoutFromState(
-        JNIEnv *env, jclass cls, jlong state, jint len, jlong out, jlong err) {
+static jint JNICALL j_layoutFromState(JNIEnv *env, jclass cls, jlong state, jint len, jlong out, jlong err) {
     U;
     return (jint)georep_layout_from_state(P(state), (uint32_t)len, P(out), P(err));
 }
@@ -401,9 +368,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved) {
     JNIEnv *env = NULL;
     jclass cls;
     (void)reserved;
-    if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK || georep_start() != GEOREP_OK) {
-        return JNI_ERR;
-    }
+    if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK || georep_start() != GEOREP_OK) { return JNI_ERR; }
     cls = (*env)->FindClass(env, "georep/nativelib/Native");
     if (!cls) return JNI_ERR; /* the pending exception says more */
     if ((*env)->RegisterNatives(env, cls, methods, sizeof methods / sizeof methods[0]) != 0) return JNI_ERR;
