@@ -19,6 +19,7 @@ jdk=${JAVA_HOME:-}
 [ -f "$jdk/include/jni.h" ] || { echo "native.sh: no JDK with include/jni.h (set JAVA_HOME)" >&2 && exit 2; }
 
 cflags=(-std=c11 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Iinclude -I"$jdk/include" -I"$jdk/include/linux")
+# shellcheck disable=SC2054 # commas belong to -Wl
 ldflags=(-shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-soname,libgeorep.so
     -Wl,--version-script=build/portable/exports.map -Wl,-s -pthread)
 

@@ -19,7 +19,7 @@ go_race() {
 
 native() { make --no-print-directory lib; }
 
-abi() { bash build/abi.sh; }
+abi() { LIB=build/lib bash tests/abi/run.sh; }
 
 java_unit() {
     find java-shim -path '*/target/surefire-reports/*' -delete 2>/dev/null || true
