@@ -102,6 +102,8 @@ func (s *script) command(f []string, out *strings.Builder) error {
 		return s.open(f[1:])
 	case "remote":
 		return s.remote(f[1:])
+	case "instance":
+		s.w.RemoteInstance(f[1])
 	case "gate":
 		s.w.SetGate(f[1] == "open")
 	case "block":

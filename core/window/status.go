@@ -80,7 +80,7 @@ type Counters struct {
 	DuplicateReceipts, Overtaken, UnknownResends           uint64
 	Seals, WatermarksKnown, WatermarksGone                 uint64
 	BudgetWaits, SchemaAsks, SchemaFailures, DeleteRetries uint64
-	UnitsDissolved, UnitsResent                            uint64
+	UnitsDissolved, UnitsResent, RemoteReplaced            uint64
 }
 
 func (c *Counters) sent(path placement.Action, payload int) {

@@ -26,13 +26,14 @@ const (
 // Window is the machine for one (source segment, remote). See the package
 // documentation. The zero value is not usable; call New.
 type Window struct {
-	cfg    Config
-	policy placement.Policy
-	remote *layout.Layout // nil before the first SetRemote
-	block  Block
-	gate   bool
-	paused bool
-	now    int64 // ms, of the latest Tick
+	cfg            Config
+	policy         placement.Policy
+	remote         *layout.Layout // nil before the first SetRemote
+	remoteInstance string         // topic instance of the remote; "" = not told
+	block          Block
+	gate           bool
+	paused         bool
+	now            int64 // ms, of the latest Tick
 
 	items   []*item // by position; gone ones are removed lazily
 	next    int     // first item that may have to be handed over
@@ -145,40 +146,6 @@ func (w *Window) find(pos entry.Position) *item {
 	}
 	return nil
 }
-
-// SetRemote takes the remote's state: its complete DAG, sealed segments too,
-// and the largest message it stores, in bytes (0 = not known). A layout with a
-// lower epoch than the present one is ignored.
-func (w *Window) SetRemote(l *layout.Layout, maxMessageBytes int) error {
-	if l == nil {
-		return fmt.Errorf("%w: no layout", ErrConfig)
-	}
-	if w.remote != nil && l.Epoch() < w.remote.Epoch() {
-		return nil
-	}
-	w.abandonJob() // it was planned for the layout before
-	w.block, w.quiet = BlockNone, false
-	w.remote = l
-	w.policy.MaxMessageBytes = maxMessageBytes
-	for _, d := range w.dests {
-		if s := l.Get(d.id); s == nil || s.State != layout.Active {
-			w.seal(d)
-		} else {
-			d.seg = s
-		}
-	}
-	w.reconsiderParked()
-	return nil
-}
-
-// Block forbids writing to the remote until the next SetRemote.
-func (w *Window) Block(b Block) { w.block = b }
-
-// SetGate opens or closes the parent-drain gate; see Gate.
-func (w *Window) SetGate(open bool) { w.gate = open }
-
-// Pause stops or resumes handing over; what is in flight goes on.
-func (w *Window) Pause(on bool) { w.paused = on }
 
 // Granted tells that the budget gave the slot that AskBudget asked for.
 func (w *Window) Granted() {
