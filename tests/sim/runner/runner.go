@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package runner plays many seeds, adds up what they did and replays one.
+//
+// A run is single-threaded and depends on its seed alone, so seeds are played
+// side by side and a violation is told by playing its seed again, with a trace.
+package runner
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"georep/tests/sim/check"
+	"georep/tests/sim/faults"
+	"georep/tests/sim/world"
+)
+
+// Options selects the seeds First .. First+Seeds-1.
+type Options struct {
+	First, Seeds uint64
+	Workers      int  // 0 = one per core
+	Stop         bool // at the first violation
+}
+
+// Summary is what the runs did together.
+type Summary struct {
+	Seeds, Events, MinEvents uint64
+	Faults                   [faults.Kinds]uint64
+	Branches                 []world.Branch
+	Stats                    check.Stats
+	Violations               []world.Result // at most maxKept
+	Violated                 uint64
+	Elapsed                  time.Duration
+	Workers                  int
+}
+
+const maxKept = 10
+
+// everyKindFrom is the number of seeds from which on nothing may be missed.
+const everyKindFrom = 200
+
+// Play runs the seeds.
+func Play(o Options) *Summary {
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	s := &Summary{Workers: o.Workers}
+	var mu sync.Mutex
+	var next atomic.Uint64
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range o.Workers {
+		wg.Go(func() {
+			for !stop.Load() {
+				i := next.Add(1) - 1
+				if i >= o.Seeds {
+					return
+				}
+				r := world.New(o.First + i).Run()
+				mu.Lock()
+				s.add(&r)
+				mu.Unlock()
+				if r.Violation != nil && o.Stop {
+					stop.Store(true)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.Elapsed = time.Since(start)
+	return s
+}
+
+func (s *Summary) add(r *world.Result) {
+	s.Seeds++
+	s.Events += r.Events
+	if r.Violation != nil {
+		s.Violated++
+		if len(s.Violations) < maxKept {
+			s.Violations = append(s.Violations, *r)
+		}
+	} else if s.MinEvents == 0 || r.Events < s.MinEvents {
+		s.MinEvents = r.Events
+	}
+	for k, n := range r.Faults {
+		s.Faults[k] += n
+	}
+	if s.Branches == nil {
+		s.Branches = make([]world.Branch, len(r.Branches))
+		copy(s.Branches, r.Branches)
+	} else {
+		for i, b := range r.Branches {
+			s.Branches[i].Count += b.Count
+		}
+	}
+	s.Stats.Add(&r.Stats)
+}
+
+// FaultCount returns the number of faults of all kinds.
+func (s *Summary) FaultCount() (n uint64) {
+	for _, c := range s.Faults {
+		n += c
+	}
+	return n
+}
+
+// Missed lists faults and branches that no seed met.
+func (s *Summary) Missed() (out []string) {
+	for k, n := range s.Faults {
+		if n == 0 {
+			out = append(out, "fault "+faults.Kind(k).String())
+		}
+	}
+	for _, b := range s.Branches {
+		if b.Count == 0 && !world.Rare(b.Name) {
+			out = append(out, b.Name)
+		}
+	}
+	return out
+}
+
+// Err says why the runs are not good, or nil.
+func (s *Summary) Err() error {
+	if s.Violated > 0 {
+		return fmt.Errorf("%d of %d seeds violate an invariant", s.Violated, s.Seeds)
+	}
+	if missed := s.Missed(); s.Seeds >= everyKindFrom && len(missed) > 0 {
+		return fmt.Errorf("never met: %s", strings.Join(missed, ", "))
+	}
+	return nil
+}
+
+// Print writes the tables, the violations and the last line.
+func (s *Summary) Print(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	cell := 0
+	put := func(name string, n uint64) {
+		fmt.Fprintf(t, "%s\t%d\t", name, n)
+		if cell++; cell%3 == 0 {
+			fmt.Fprintln(t)
+		}
+	}
+	for k, n := range s.Faults {
+		put(faults.Kind(k).String(), n)
+	}
+	for _, b := range s.Branches {
+		if b.Count > 0 || !world.Rare(b.Name) {
+			put(b.Name, b.Count)
+		}
+	}
+	fmt.Fprintln(t)
+	t.Flush()
+	fmt.Fprintf(w, "stored %d (whole %d, parts %d) deleted %d skipped %d, at least %d events a seed\n",
+		s.Stats.Stored, s.Stats.Whole, s.Stats.Parts, s.Stats.Deleted, s.Stats.Skipped, s.MinEvents)
+	for i := range s.Violations {
+		v := &s.Violations[i]
+		fmt.Fprintf(w, "seed %d step %d: %v\n", v.Seed, v.Events, v.Violation)
+		if i == 0 {
+			tell(w, v)
+		}
+	}
+	rate := float64(s.Events) / s.Elapsed.Seconds()
+	fmt.Fprintf(w, "seeds %d events %d faults %d violations %d (%.0f events/s, %.0f per core)\n",
+		s.Seeds, s.Events, s.FaultCount(), s.Violated, rate, rate/float64(min(s.Workers, runtime.GOMAXPROCS(0))))
+}
+
+// storyLines is how much of a violated run is told.
+const storyLines = 60
+
+// tell replays a violated seed and prints its last lines.
+func tell(w io.Writer, r *world.Result) {
+	var lines []string
+	wd := world.New(r.Seed)
+	wd.Trace(func(line string) {
+		lines = append(lines, line)
+		if len(lines) > 2*storyLines {
+			lines = append(lines[:0], lines[storyLines:]...)
+		}
+	})
+	wd.Run()
+	for _, line := range lines[max(0, len(lines)-storyLines):] {
+		fmt.Fprintln(w, "  ", line)
+	}
+	fmt.Fprintf(w, "   replay with: georep simulate --seed %d --trace\n", r.Seed)
+}
+
+// Replay plays one seed; trace may be nil.
+func Replay(seed uint64, trace func(line string)) world.Result {
+	w := world.New(seed)
+	if trace != nil {
+		w.Trace(trace)
+	}
+	return w.Run()
+}
