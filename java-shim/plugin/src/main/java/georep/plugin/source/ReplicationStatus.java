@@ -7,7 +7,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Collection;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.common.naming.TopicName;
@@ -84,6 +86,20 @@ public final class ReplicationStatus {
     /** All replicators of this broker. */
     public Collection<Replicator> all() {
         return replicators;
+    }
+
+    /** Every counter of this broker's windows, ended ones too, by remote cluster and name. */
+    public Map<String, Map<String, Long>> counters() {
+        Map<String, Map<String, Long>> totals = new TreeMap<>();
+        retired.addTo(totals);
+        for (Replicator r : replicators) {
+            String json = r.windowStatusJson();
+            if (json != null) {
+                Map<String, Long> m = totals.computeIfAbsent(r.remote(), k -> new TreeMap<>());
+                RetiredCounters.each(parse(json), (name, value) -> m.merge(name, value, Long::sum));
+            }
+        }
+        return totals;
     }
 
     RetiredCounters retired() {

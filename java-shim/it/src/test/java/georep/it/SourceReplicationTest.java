@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.it;
+
+import static georep.it.SourcePair.active;
+import static georep.it.SourcePair.assertCopied;
+import static georep.it.SourcePair.id;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import georep.it.SourcePair.Rise;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+
+/** What is published on A arrives on B once and in order, whatever the layouts are and while they change. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class SourceReplicationTest {
+    private SourcePair p;
+
+    @BeforeAll
+    void start() throws Exception {
+        p = SourcePair.start(false);
+    }
+
+    @AfterAll
+    void stop() throws Exception {
+        p.close();
+    }
+
+    @Test
+    void equalLayoutsReplicateVerbatim() throws Exception {
+        String t = p.topic("equal", 1, 1);
+        Rise r = new Rise(p.a, p.b, "verbatim", "rebatched", "parts");
+        try (Traffic x = Traffic.start(p.a, t, 20, 0)) {
+            x.more(2000);
+            x.finish();
+        }
+        assertCopied(p.a, p.b, t);
+        assertThat(r.of("verbatim")).isPositive();
+        assertThat(r.of("parts")).isZero();
+    }
+
+    @Test
+    void finerDestinationGetsParts() throws Exception {
+        String t = p.topic("finer", 2, 4);
+        Rise r = new Rise(p.a, p.b, "rebatched", "parts");
+        try (Traffic x = Traffic.start(p.a, t, 50, 0)) {
+            x.more(3000);
+            x.finish();
+        }
+        assertCopied(p.a, p.b, t);
+        assertThat(r.of("parts")).isGreaterThan(1);
+    }
+
+    @Test
+    void coarserDestinationGetsWholeEntries() throws Exception {
+        String t = p.topic("coarser", 4, 1);
+        Rise r = new Rise(p.a, p.b, "verbatim", "parts");
+        try (Traffic x = Traffic.start(p.a, t, 50, 0)) {
+            x.more(2000);
+            x.finish();
+        }
+        assertCopied(p.a, p.b, t);
+        assertThat(r.of("verbatim")).isPositive();
+        assertThat(r.of("parts")).isZero();
+    }
+
+    @Test
+    void destinationSplitsUnderLoad() throws Exception {
+        String t = p.topic("dest-split", 2, 2);
+        Rise r = new Rise(p.a, p.b, "verbatim", "parts", "seals");
+        try (Traffic x = Traffic.start(p.a, t, 50, 0)) {
+            x.more(1000);
+            p.b.admin().scalableTopics().splitSegment(t, id(active(p.b, t, 0)));
+            x.more(1000);
+            p.b.admin().scalableTopics().splitSegment(t, id(active(p.b, t, 0xffff)));
+            x.more(1000);
+            x.finish();
+        }
+        assertCopied(p.a, p.b, t);
+        assertThat(r.of("verbatim")).isPositive();
+        assertThat(r.of("parts")).isPositive();
+        assertThat(r.of("seals")).isPositive();
+    }
+
+    @Test
+    void destinationMergesUnderLoad() throws Exception {
+        String t = p.topic("dest-merge", 2, 4);
+        Rise r = new Rise(p.a, p.b, "verbatim", "parts", "seals");
+        try (Traffic x = Traffic.start(p.a, t, 50, 0)) {
+            x.more(1000);
+            p.b.controller(t).mergeSegments(id(active(p.b, t, 0)), id(active(p.b, t, 0x4000))).get();
+            x.more(1000);
+            p.b.controller(t).mergeSegments(id(active(p.b, t, 0x8000)), id(active(p.b, t, 0xc000))).get();
+            x.more(1000);
+            x.finish();
+        }
+        assertCopied(p.a, p.b, t);
+        assertThat(r.of("parts")).isPositive();
+        assertThat(r.of("verbatim")).isPositive();
+        assertThat(r.of("seals")).isPositive();
+    }
+
+    @Test
+    void sourceSplitsAndMergesUnderLoad() throws Exception {
+        String t = p.topic("source-change", 2, 2);
+        Rise r = new Rise(p.a, p.b, "verbatim");
+        try (Traffic x = Traffic.start(p.a, t, 50, 0)) {
+            x.more(1000);
+            p.a.admin().scalableTopics().splitSegment(t, id(active(p.a, t, 0)));
+            x.more(1000);
+            p.a.controller(t).mergeSegments(id(active(p.a, t, 0)), id(active(p.a, t, 0x7fff))).get();
+            x.more(1000);
+            x.finish();
+        }
+        assertCopied(p.a, p.b, t);
+        assertThat(r.of("verbatim")).isPositive();
+    }
+
+    @Test
+    void bothSidesChangeUnderLoad() throws Exception {
+        String t = p.topic("both", 1, 2);
+        Rise r = new Rise(p.a, p.b, "verbatim", "parts", "seals");
+        try (Traffic x = Traffic.start(p.a, t, 50, 0)) {
+            for (int hash : new int[]{0, 0x8000, 0xffff}) {
+                x.more(500);
+                p.b.admin().scalableTopics().splitSegment(t, id(active(p.b, t, hash)));
+                p.a.admin().scalableTopics().splitSegment(t, id(active(p.a, t, hash)));
+            }
+            x.more(500);
+            x.finish();
+        }
+        assertCopied(p.a, p.b, t);
+        assertThat(r.of("parts")).isPositive();
+        assertThat(r.of("verbatim")).isPositive();
+        assertThat(r.of("seals")).isPositive();
+    }
+
+    @Test
+    void activeActive() throws Exception {
+        String t = p.topic("active-active", 2, 3);
+        Rise there = new Rise(p.a, p.b, "dropped", "parts");
+        Rise back = new Rise(p.b, p.a, "dropped", "parts");
+        try (Traffic x = Traffic.start(p.a, t, 40, 0); Traffic y = Traffic.start(p.b, t, 40, 1_000_000)) {
+            x.more(1000);
+            y.more(1000);
+            p.b.admin().scalableTopics().splitSegment(t, id(active(p.b, t, 0)));
+            p.a.admin().scalableTopics().splitSegment(t, id(active(p.a, t, 0xffff)));
+            x.more(1000);
+            y.more(1000);
+            x.finish();
+            y.finish();
+        }
+        assertCopied(p.a, p.b, t);
+        assertCopied(p.b, p.a, t);
+        assertThat(there.of("parts")).isPositive();
+        assertThat(there.of("dropped")).as("what came from B is not sent back").isPositive();
+        assertThat(back.of("dropped")).isPositive();
+    }
+}

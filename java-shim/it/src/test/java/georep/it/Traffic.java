@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.it;
+
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.apache.pulsar.client.api.v5.Producer;
+import org.apache.pulsar.client.api.v5.PulsarClient;
+import org.apache.pulsar.client.api.v5.schema.Schema;
+import org.awaitility.Awaitility;
+
+/** Keyed messages of the v5 client, published without a pause until it is closed; at most 400 unacknowledged. */
+final class Traffic implements AutoCloseable {
+    private static final int WINDOW = 400;
+
+    private final PulsarClient client;
+    private final Producer<byte[]> producer;
+    private final int keys;
+    private final AtomicInteger next;
+    private final AtomicInteger stored = new AtomicInteger();
+    private final AtomicReference<Throwable> failure = new AtomicReference<>();
+    private final Semaphore free = new Semaphore(WINDOW);
+    private final Thread thread;
+    private volatile boolean stop;
+
+    private Traffic(Cluster c, String topic, int keys, int first) throws Exception {
+        this.client = c.v5();
+        this.producer = client.newProducer(Schema.bytes()).topic(topic).create();
+        this.keys = keys;
+        this.next = new AtomicInteger(first);
+        this.thread = new Thread(this::publish, "traffic");
+    }
+
+    /** Begins to publish; numbers start at {@code first}. */
+    static Traffic start(Cluster c, String topic, int keys, int first) throws Exception {
+        Traffic t = new Traffic(c, topic, keys, first);
+        t.thread.start();
+        return t;
+    }
+
+    private void publish() {
+        try {
+            while (!stop && failure.get() == null) {
+                free.acquire();
+                int n = next.getAndIncrement();
+                producer.async().newMessage().key("k" + n % keys)
+                        .value(Publish.text(n, keys).getBytes(StandardCharsets.UTF_8)).send().whenComplete((id, e) -> {
+                            free.release();
+                            if (e != null) {
+                                failure.compareAndSet(null, e);
+                            } else {
+                                stored.incrementAndGet();
+                            }
+                        });
+            }
+            free.acquire(WINDOW);
+        } catch (Throwable e) {
+            failure.compareAndSet(null, e);
+        }
+    }
+
+    /** Waits until so many more messages are stored. */
+    void more(int messages) {
+        int target = stored.get() + messages;
+        Awaitility.await().atMost(60, java.util.concurrent.TimeUnit.SECONDS).pollInterval(5,
+                java.util.concurrent.TimeUnit.MILLISECONDS).until(() -> stored.get() >= target || failure.get() != null);
+    }
+
+    /** Stops, and returns the number that would have been next. */
+    int finish() throws Exception {
+        stop = true;
+        thread.join();
+        if (failure.get() != null) {
+            throw new AssertionError("publishing failed", failure.get());
+        }
+        return next.get();
+    }
+
+    @Override
+    public void close() throws Exception {
+        stop = true;
+        thread.join();
+        producer.close();
+        client.close();
+    }
+}
