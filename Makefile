@@ -65,10 +65,10 @@ bench-idle: java ## measure the idle cost of 1,000 replicated segments (long)
 	bash build/bench-idle.sh
 
 sim: ## simulate SEEDS=n seeds from FIRST=k
-	bash build/sim.sh $(SEEDS) $(FIRST)
+	$(GO) run ./tests/sim/cmd/sim -seeds $(SEEDS) -first $(FIRST)
 
 sim-mutants: ## plant mistakes in the machines; each must be caught
-	bash build/sim-mutants.sh
+	$(GO) run ./tests/sim/cmd/mutants
 
 fuzz: ## fuzz every parser and codec for FUZZTIME=60s each
 	bash build/fuzz.sh $(FUZZTIME)
