@@ -21,7 +21,10 @@
 //
 // Metadata is protobuf read as Pulsar's LightProto reads it: the last
 // occurrence of a field wins, a known field with another wire type is an
-// unknown one, groups are refused, a missing required field is an error.
+// unknown one, groups are refused, a missing required field is an error, 1 alone
+// is true. It is stricter in what no writer does: field number 0, varints above
+// ten bytes, lengths and field numbers beyond 32 bits are refused. What Java
+// refuses is refused here too, but for the bytes inside a string.
 //
 // Every byte slice that a reader returns aliases its input and lives as long
 // as that. Readers and the splicer allocate nothing, except where a comment

@@ -143,7 +143,7 @@ func odd(b []byte) bool {
 		}
 		if typ == protowire.BytesType {
 			body, _ := protowire.ConsumeBytes(b[n:])
-			if (num == fieldProperties || num == fieldEncryptionKeys || num == fieldCompactedIndexes || num == 1) && odd(body) {
+			if (num == fieldProperties || num == fieldEncryptionKeys || num == fieldCompactedIndexes || num <= 3) && odd(body) {
 				return true
 			}
 		}

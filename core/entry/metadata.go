@@ -151,7 +151,7 @@ func (m *Metadata) setVarint(num int, v uint64) {
 	case fieldEventTime:
 		m.HasEventTime, m.EventTime = true, v
 	case fieldKeyB64:
-		m.PartitionKeyB64 = v != 0
+		m.PartitionKeyB64 = isTrue(v)
 	case fieldDeliverAt:
 		m.HasDeliverAt, m.DeliverAt = true, int64(v)
 	case fieldMarker:
@@ -163,7 +163,7 @@ func (m *Metadata) setVarint(num int, v uint64) {
 	case fieldHighestSequence:
 		m.HasHighestSequence, m.HighestSequenceID = true, v
 	case fieldNullValue:
-		m.NullValue = v != 0
+		m.NullValue = isTrue(v)
 	case fieldNumChunks:
 		m.HasNumChunks, m.NumChunks = true, int32(v)
 	case fieldTotalChunkSize:
@@ -171,7 +171,7 @@ func (m *Metadata) setVarint(num int, v uint64) {
 	case fieldChunkID:
 		m.HasChunkID, m.ChunkID = true, int32(v)
 	case fieldNullKey:
-		m.NullPartitionKey = v != 0
+		m.NullPartitionKey = isTrue(v)
 	case fieldCompactedIndexes:
 		m.CompactedIndexes++
 	}
@@ -195,7 +195,7 @@ func (m *Metadata) setBytes(num int, b []byte) error {
 	case fieldEncryptionKeys:
 		m.Encrypted = true
 		m.EncryptionKeys++
-		return checkKeyValue(b)
+		return checkEncryptionKey(b)
 	case fieldEncryptionAlgo:
 		m.EncryptionAlgo = b
 	case fieldEncryptionParam:

@@ -121,6 +121,7 @@ func TestMetadataBad(t *testing.T) {
 		{"property without value", "22020a00", n + 4, "value"},
 		{"property with a bad field", "22030a0561", n + 3, "field 1"},
 		{"encryption key without value", "6a020a00", n + 4, "value"},
+		{"encryption key with bad metadata", "6a080a0012001a020a00", n + 10, "value"},
 		{"packed numbers with a bad varint", "fa01020180", n + 4, "compacted_batch_indexes"},
 	} {
 		tail, err := hex.DecodeString(c.tail)

@@ -5,6 +5,7 @@ package entry
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -15,8 +16,8 @@ import (
 )
 
 // The reference: the same messages, read by the protobuf library from a
-// descriptor. Enums are plain numbers there, because it and LightProto disagree
-// about unknown ones.
+// descriptor. Enums and bools are plain numbers there, because it and LightProto
+// disagree about values that nobody writes.
 
 type fieldDef struct {
 	name     string
@@ -35,7 +36,7 @@ const (
 	i64t   = descriptorpb.FieldDescriptorProto_TYPE_INT64
 	u32t   = descriptorpb.FieldDescriptorProto_TYPE_UINT32
 	i32t   = descriptorpb.FieldDescriptorProto_TYPE_INT32
-	boolt  = descriptorpb.FieldDescriptorProto_TYPE_BOOL
+	boolt  = u64t                                         // LightProto: 1 alone is true
 	bytest = descriptorpb.FieldDescriptorProto_TYPE_BYTES // strings too: neither reader checks UTF-8
 	msgt   = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE
 )
@@ -46,7 +47,7 @@ var metadataDefs = []fieldDef{
 	{"partition_key", 6, bytest, opt, ""}, {"replicate_to", 7, bytest, rep, ""},
 	{"compression", 8, u64t, opt, ""}, {"uncompressed_size", 9, u32t, opt, ""},
 	{"num_messages_in_batch", 11, i32t, opt, ""}, {"event_time", 12, u64t, opt, ""},
-	{"encryption_keys", 13, msgt, rep, ".t.KeyValue"}, {"encryption_algo", 14, bytest, opt, ""},
+	{"encryption_keys", 13, msgt, rep, ".t.EncryptionKeys"}, {"encryption_algo", 14, bytest, opt, ""},
 	{"encryption_param", 15, bytest, opt, ""}, {"schema_version", 16, bytest, opt, ""},
 	{"partition_key_b64_encoded", 17, boolt, opt, ""}, {"ordering_key", 18, bytest, opt, ""},
 	{"deliver_at_time", 19, i64t, opt, ""}, {"marker_type", 20, i32t, opt, ""},
@@ -67,6 +68,8 @@ var singleDefs = []fieldDef{
 
 var keyValueDefs = []fieldDef{{"key", 1, bytest, req, ""}, {"value", 2, bytest, req, ""}}
 
+var encryptionKeyDefs = append(slices.Clone(keyValueDefs), fieldDef{"metadata", 3, msgt, rep, ".t.KeyValue"})
+
 var modelFile = buildModel()
 
 func buildModel() protoreflect.FileDescriptor {
@@ -76,7 +79,7 @@ func buildModel() protoreflect.FileDescriptor {
 	for _, m := range []struct {
 		name string
 		defs []fieldDef
-	}{{"KeyValue", keyValueDefs}, {"MessageMetadata", metadataDefs}, {"SingleMessageMetadata", singleDefs}} {
+	}{{"KeyValue", keyValueDefs}, {"EncryptionKeys", encryptionKeyDefs}, {"MessageMetadata", metadataDefs}, {"SingleMessageMetadata", singleDefs}} {
 		d := &descriptorpb.DescriptorProto{Name: proto.String(m.name)}
 		for _, f := range m.defs {
 			fd := &descriptorpb.FieldDescriptorProto{
@@ -117,7 +120,7 @@ func (d model) has(name string) bool     { return d.m.Has(d.fd(name)) }
 func (d model) bytes(name string) []byte { return d.m.Get(d.fd(name)).Bytes() }
 func (d model) u64(name string) uint64   { return d.m.Get(d.fd(name)).Uint() }
 func (d model) i64(name string) int64    { return d.m.Get(d.fd(name)).Int() }
-func (d model) bool(name string) bool    { return d.m.Get(d.fd(name)).Bool() }
+func (d model) bool(name string) bool    { return uint32(d.u64(name)) == 1 }
 func (d model) count(name string) int    { return d.m.Get(d.fd(name)).List().Len() }
 
 // pairs returns a repeated KeyValue as "key=value" strings.
@@ -154,7 +157,11 @@ func appendField(b []byte, r *rand.Rand, f fieldDef) []byte {
 	num := protowire.Number(f.num)
 	switch f.typ {
 	case msgt:
-		kv := randomMessage(r, keyValueDefs, r.IntN(30) > 0)
+		defs := keyValueDefs
+		if f.typeName == ".t.EncryptionKeys" {
+			defs = encryptionKeyDefs
+		}
+		kv := randomMessage(r, defs, r.IntN(30) > 0)
 		return protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), kv)
 	case i32t:
 		if f.label == rep && r.IntN(2) == 0 { // packed
@@ -170,6 +177,9 @@ func appendField(b []byte, r *rand.Rand, f fieldDef) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), v)
 	default:
 		v := r.Uint64() >> r.IntN(64)
+		if r.IntN(3) == 0 {
+			v = 1 // the one value that makes a bool true
+		}
 		return protowire.AppendVarint(protowire.AppendTag(b, num, protowire.VarintType), v)
 	}
 }

@@ -31,6 +31,24 @@ func checkKeyValue(b []byte) error {
 	return err
 }
 
+// checkEncryptionKey checks an EncryptionKeys: a KeyValue whose field 3 holds
+// further ones.
+func checkEncryptionKey(b []byte) error {
+	if err := checkKeyValue(b); err != nil {
+		return err
+	}
+	r := reader{b: b}
+	for r.next() {
+		if !r.is(3, wireBytes) {
+			continue
+		}
+		if err := checkKeyValue(r.data); err != nil {
+			return shifted(err, r.pos-len(r.data))
+		}
+	}
+	return r.err
+}
+
 // EachProperty calls fn for every property of a MessageMetadata, in order,
 // repeated keys included, until fn returns false. key and value alias meta.
 func EachProperty(meta []byte, fn func(key, value []byte) bool) error {

@@ -45,17 +45,17 @@ func (s *Single) Parse(b []byte) error {
 			case 3:
 				hasSize, s.PayloadSize = true, int32(r.v)
 			case 4:
-				s.CompactedOut = r.v != 0
+				s.CompactedOut = isTrue(r.v)
 			case 5:
 				s.HasEventTime, s.EventTime = true, r.v
 			case 6:
-				s.PartitionKeyB64 = r.v != 0
+				s.PartitionKeyB64 = isTrue(r.v)
 			case 8:
 				s.HasSequenceID, s.SequenceID = true, r.v
 			case 9:
-				s.NullValue = r.v != 0
+				s.NullValue = isTrue(r.v)
 			case 10:
-				s.NullPartitionKey = r.v != 0
+				s.NullPartitionKey = isTrue(r.v)
 			}
 		}
 	}

@@ -114,6 +114,9 @@ func uvarint(b []byte) (v uint64, n int) {
 	return 0, 0
 }
 
+// isTrue reads a bool: LightProto takes the low 32 bits, and 1 alone is true.
+func isTrue(v uint64) bool { return uint32(v) == 1 }
+
 // VarintLen returns the number of bytes of v as a varint: 1..10.
 func VarintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
