@@ -36,6 +36,7 @@ type Config struct {
 	MaxInFlightEntries int   // entries held at a time
 	MaxInFlightBytes   int64 // bytes of entries held at a time
 	MaxOpenUnits       int   // chunked messages open at a time
+	MaxUnitMillis      int64 // longest wait for the next chunk of a message before what is there is parked
 	RetryMillis        int64 // first back-off after a failure; doubles up to 64 times
 }
 
@@ -58,6 +59,9 @@ func (c *Config) setDefaults() {
 	if c.MaxInFlightBytes == 0 {
 		c.MaxInFlightBytes = 64 << 20
 	}
+	if c.MaxUnitMillis == 0 {
+		c.MaxUnitMillis = 600_000
+	}
 	if c.RetryMillis == 0 {
 		c.RetryMillis = 100
 	}
@@ -72,7 +76,7 @@ func (c *Config) validate() error {
 	case c.Instance == "":
 		return fmt.Errorf("%w: no topic instance", ErrConfig)
 	case c.MaxEntryBytes < 0 || c.MaxDecompressed < 0 || c.MaxMessages < 0 || c.MaxInFlightEntries < 0 ||
-		c.MaxInFlightBytes < 0 || c.MaxOpenUnits < 0 || c.RetryMillis < 0:
+		c.MaxInFlightBytes < 0 || c.MaxOpenUnits < 0 || c.MaxUnitMillis < 0 || c.RetryMillis < 0:
 		return fmt.Errorf("%w: negative limit", ErrConfig)
 	}
 	return nil

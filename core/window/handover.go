@@ -142,6 +142,12 @@ func (w *Window) handOverBatch(r *ready, it *item, reason placement.Reason) bool
 	if !w.rangeAvailable(w.cfg.Source.Range) || !w.slotFor(it) {
 		return false
 	}
+	// The parts get checksums of their own, so a wrong one would be covered up here.
+	if !it.frame.ChecksumValid() {
+		w.counters.ChecksumErrors++
+		w.park(it, placement.Checksum)
+		return true
+	}
 	b := &w.job.batch
 	lim := rebatch.Limits{MaxDecompressed: w.cfg.MaxDecompressed, MaxMessages: w.cfg.MaxMessages}
 	if err := b.Open(&w.cfg.Source, &it.frame, &it.meta, lim); err != nil {

@@ -169,5 +169,10 @@ func (w *Window) NeedsTick() bool {
 			return true
 		}
 	}
+	for _, u := range w.units {
+		if !u.full {
+			return true
+		}
+	}
 	return w.waiting == waitSchema
 }

@@ -15,6 +15,8 @@ type unit struct {
 	producer, uuid string
 	items          []*item // chunks 0, 1, … as read
 	full           bool    // the last chunk has been read
+	aging          bool    // since is set
+	since          int64   // first Tick after its newest chunk was read, ms
 }
 
 // joinUnit adds a chunk to its unit. Chunk 0 starts one; a chunk that does not
@@ -39,7 +41,7 @@ func (w *Window) joinUnit(it *item) {
 	}
 	u := w.units[i]
 	u.items = append(u.items, it)
-	u.full = m.ChunkID == m.NumChunks-1
+	u.full, u.aging = m.ChunkID == m.NumChunks-1, false
 	it.unit = u
 	if len(w.units) > w.cfg.MaxOpenUnits {
 		w.parkUnit(w.units[0])
@@ -56,6 +58,36 @@ func (w *Window) dissolve(u *unit) {
 	}
 	for _, it := range u.items {
 		w.complete(it)
+	}
+}
+
+// SourceEnded tells that the source segment is sealed and that all it holds has
+// been offered: a chunked message without its last chunk can never be complete,
+// so its chunks are parked. Without this call they would hold back the segment's
+// children for ever, and nobody would see why.
+func (w *Window) SourceEnded() {
+	for i := 0; i < len(w.units); {
+		if w.units[i].full {
+			i++
+			continue
+		}
+		w.parkUnit(w.units[i])
+	}
+}
+
+// ageUnits parks the chunks of messages whose producer has not sent the next
+// chunk for too long. Time counts from a Tick: without one, w.now may be old.
+func (w *Window) ageUnits() {
+	for i := 0; i < len(w.units); {
+		u := w.units[i]
+		switch {
+		case !u.full && !u.aging:
+			u.aging, u.since = true, w.now
+		case !u.full && w.now-u.since >= w.cfg.MaxUnitMillis:
+			w.parkUnit(u)
+			continue
+		}
+		i++
 	}
 }
 

@@ -166,6 +166,7 @@ func (w *Window) Tick(nowMillis int64) {
 	}
 	w.now = nowMillis
 	w.schemas.tick(nowMillis)
+	w.ageUnits()
 	for _, d := range w.dests {
 		if len(d.inFlight) > 0 {
 			w.ask(d)
