@@ -68,8 +68,13 @@ func (c *Checker) Deleted(l *Life, e *Entry) {
 	}
 	f := l.fate(e)
 	f.deleted = true
-	if e.Unit == nil || f.skipped || e.stays(l.Remote) {
+	if e.Unit == nil || e.stays(l.Remote) {
 		return
+	}
+	for _, chunk := range e.Unit.Chunks { // one that was parked dissolves the message
+		if l.fate(chunk).parked {
+			return
+		}
 	}
 	if e.Unit.Open {
 		c.fail(DeleteAfter, e, "chunk %d leaves the cursor of %s while more of %d may come", e.Chunk, l.Remote, e.Unit.Of)
@@ -84,9 +89,6 @@ func (c *Checker) unit(l *Life, e *Entry) {
 	var common []*Dest
 	for k, chunk := range e.Unit.Chunks {
 		f := l.fate(chunk)
-		if f.skipped || f.parked || f.deleted && f.exempted {
-			return
-		}
 		var here []*Dest
 		for _, cp := range f.copies[0] {
 			here = append(here, cp.dest)

@@ -99,6 +99,7 @@ func (rp *replicator) act(a *window.Action) {
 		}
 	case window.Parked:
 		w.parkedBy[a.Reason]++
+		rp.told[a.Position] = true
 		if e := rp.entryAt(a.Position); e != nil {
 			w.chk.Parked(rp.life, e)
 		}

@@ -180,7 +180,7 @@ func (rp *replicator) pause(on bool) {
 // skipOne lets an operator release the first parked position.
 func (rp *replicator) skipOne() bool {
 	parked := rp.win.Status().Parked
-	if len(parked) == 0 {
+	if len(parked) == 0 || !rp.told[parked[0].Position] {
 		return false
 	}
 	p := parked[0]

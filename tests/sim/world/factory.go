@@ -91,6 +91,7 @@ func (w *World) finish(e *check.Entry, s shape, ds []draft, framed []byte) {
 	}
 	m := w.metadata(e, s, ds, c, len(framed))
 	e.Meta, e.Payload = m, payload
+	w.noChecksum = w.noChecksum && s.damage != check.BadChecksum
 	e.Raw = w.frame(m, payload)
 	switch s.damage {
 	case check.BadChecksum:
@@ -118,7 +119,11 @@ func (w *World) frame(meta, payload []byte) []byte {
 
 func (w *World) metadata(e *check.Entry, s shape, ds []draft, c codec.Codec, size int) []byte {
 	first, final := e.Messages[0].UID, e.Messages[len(ds)-1].UID
-	m := entry.AppendStringField(nil, 1, fmt.Sprintf("producer-%d", w.rng.IntN(3)))
+	producer := fmt.Sprintf("producer-%d", w.rng.IntN(3))
+	if s.unit != nil {
+		producer = "producer-of-chunks"
+	}
+	m := entry.AppendStringField(nil, 1, producer)
 	m = entry.AppendVarintField(m, 2, first)
 	m = entry.AppendVarintField(m, 3, uint64(w.now))
 	if w.rng.IntN(4) == 0 {

@@ -31,10 +31,11 @@ type replicator struct {
 	charged int64 // bytes in flight on the budget
 	grants  int   // rises when a slot is given back: older grants are stale
 	asked   map[uint64]bool
-	tries   map[entry.Position]int // failed deletes
+	told    map[entry.Position]bool // parked positions that the operator was told
 	ticking bool
 	pumping bool
 	stopped bool
+	ended   bool // the window knows that nothing more comes
 	paused  bool
 	hazard  bool // something may have been passed by: no new owner until it is skipped
 	arena   []byte
@@ -50,11 +51,11 @@ func (w *World) startReplicator(s *segment, r *remote, delay int64) {
 		rp := &replicator{w: w, id: w.owners, seg: s, r: r, key: budget.Key(w.owners), cur: s.cursors[r],
 			life: w.chk.Life(r.name, r.generation), sender: &check.Sender{ID: w.owners, Told: map[uint64]bool{}},
 			gate: window.NewGate(s.info.ID), lent: map[entry.Position][]byte{}, asked: map[uint64]bool{},
-			tries: map[entry.Position]int{}}
+			told: map[entry.Position]bool{}}
 		win, err := window.New(window.Config{Source: w.placementSource(s, r), Topic: topicName, Instance: instance,
 			Generation: r.generation, PlaceEncryptedBatch: w.opt.place, ParkedPass: w.opt.pass, KeepCodec: w.opt.keepCodec,
 			MaxEntryBytes: 1 << 20, MaxDecompressed: 1 << 20, MaxMessages: 1000, MaxInFlightEntries: w.opt.window,
-			MaxInFlightBytes: 1 << 16, MaxOpenUnits: 4, RetryMillis: 5})
+			MaxInFlightBytes: 1 << 16, MaxOpenUnits: 4, MaxUnitMillis: 150, RetryMillis: 5})
 		if err != nil {
 			w.chk.Fail(check.Contract, s.info.ID, "window.New: %v", err)
 			return
@@ -184,6 +185,11 @@ func (rp *replicator) feed() {
 	}
 	if rp.w.chance(faults.Reread, 0.004) {
 		rp.readAt = rp.cur.low
+	}
+	if rp.seg.sealed && !rp.ended && rp.readAt == len(rp.seg.log) {
+		rp.ended = true
+		rp.event()
+		rp.win.SourceEnded()
 	}
 }
 

@@ -121,7 +121,13 @@ func (w *World) placementSource(s *segment, r *remote) placement.Source {
 	return placement.Source{Cluster: w.src.name, Remote: r.name, Segment: s.info.ID, Range: s.info.Range, Profile: s.info.Profile}
 }
 
-func (w *World) logOf(id uint64) []*check.Entry { return w.segment(id).log }
+// logOf returns what is there of a segment's log; what was pruned was checked then.
+func (w *World) logOf(id uint64) []*check.Entry {
+	if s := w.segment(id); !s.pruned {
+		return s.log
+	}
+	return nil
+}
 
 func (w *World) published() (n int) {
 	for _, s := range w.segments {

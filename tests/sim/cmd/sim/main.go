@@ -22,7 +22,16 @@ func main() {
 	first := flag.Uint64("first", 1, "first seed")
 	workers := flag.Int("workers", 0, "runs at a time; 0 = one per core")
 	stop := flag.Bool("stop", true, "stop at the first violation")
+	trace := flag.Bool("trace", false, "tell the first seed line by line")
 	flag.Parse()
+	if *trace {
+		r := runner.Replay(*first, func(line string) { fmt.Println(line) })
+		if r.Violation != nil {
+			fmt.Println(r.Violation)
+			os.Exit(1)
+		}
+		return
+	}
 	if flag.NArg() > 0 || *seeds == 0 {
 		flag.Usage()
 		os.Exit(2)
