@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.demo;
+
+import georep.it.Cluster;
+import georep.it.ClusterSpec;
+import georep.it.Federation;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.apache.pulsar.client.api.v5.PulsarClient;
+import org.apache.pulsar.common.policies.data.RetentionPolicies;
+
+/**
+ * Two clusters in this process, real bookies, real clients: what is published on A arrives on B while both split
+ * segments. At the end {@code georep verify} compares both clusters' logs, the application's messages are compared with
+ * A's log, and the last line says DEMO OK or DEMO FAILED (exit status 1).
+ */
+public final class Demo {
+    private static final String NAMESPACE = "demo/orders";
+    private static final String TOPIC = "topic://" + NAMESPACE + "/events";
+    private static final Duration STALL = Duration.ofSeconds(20);
+
+    private final Settings settings;
+    private final long began = System.nanoTime();
+    private Cluster a;
+    private Cluster b;
+    private Metrics metrics;
+    private long lastLine;
+
+    private Demo(Settings settings) {
+        this.settings = settings;
+    }
+
+    /** Ends the process itself: brokers leave threads behind. */
+    public static void main(String[] args) {
+        int status = 1;
+        try {
+            Verdict v = new Demo(Settings.of(System.getenv())).run();
+            v.faults().forEach(f -> System.out.println("  " + f));
+            System.out.println(v.line());
+            status = v.faults().isEmpty() ? 0 : 1;
+        } catch (Exception | LinkageError e) {
+            e.printStackTrace(System.out);
+            System.out.println("DEMO FAILED " + e);
+        }
+        System.out.flush();
+        Runtime.getRuntime().halt(status);
+    }
+
+    private Verdict run() throws Exception {
+        start();
+        try (PulsarClient atA = a.v5(); PulsarClient atB = b.v5();
+                Receiver receiver = new Receiver(atB, TOPIC);
+                Load load = new Load(atA, TOPIC, settings.messages(), settings.loadSeconds())) {
+            say("publishing %,d messages with %d keys, every codec at once", settings.messages(), Load.KEYS);
+            Splits splits = new Splits(a, b, TOPIC, load, settings.messages());
+            load.start();
+            splits.start();
+            watch(load, splits, receiver);
+            List<Splits.Split> done = splits.finish();
+            return verdict(load, receiver, done);
+        }
+    }
+
+    private void start() throws Exception {
+        System.setProperty("georep.nar.dir", settings.plugins().toString());
+        say("starting two clusters with a bookie each");
+        Path dir = settings.data();
+        a = ClusterSpec.named("a").realBookies().start(dir.resolve("a"));
+        ClusterSpec spec = ClusterSpec.named("b").realBookies();
+        if (settings.sabotage() != Sabotage.Kind.NONE) {
+            Sabotage.order(settings.sabotage());
+            spec.with(c -> c.setTopicFactoryClassName(SabotagedTopicFactory.class.getName()));
+        }
+        b = spec.start(dir.resolve("b"));
+        Federation.of(NAMESPACE, a, b);
+        for (Cluster c : List.of(a, b)) { // both logs are read again at the end
+            c.admin().namespaces().setRetention(NAMESPACE, new RetentionPolicies(-1, -1));
+        }
+        a.admin().scalableTopics().createScalableTopic(TOPIC, 2);
+        b.admin().scalableTopics().createScalableTopic(TOPIC, 4);
+        metrics = new Metrics(a.broker.getWebServiceAddress());
+        say("A %s   B %s   replicating %s", Layouts.text(a, TOPIC), Layouts.text(b, TOPIC), TOPIC);
+    }
+
+    /** Prints until everything has arrived, or nothing has moved for a while. */
+    private void watch(Load load, Splits splits, Receiver receiver) throws Exception {
+        long moved = System.nanoTime();
+        String state = "";
+        while (true) {
+            load.check();
+            splits.check();
+            receiver.check();
+            Metrics.Sample m = metrics.sample();
+            progress(load, receiver, m);
+            if (load.done() && m.backlog() == 0 && receiver.count() >= load.acked()) {
+                return;
+            }
+            String now = load.acked() + " " + receiver.count() + " " + m;
+            if (!now.equals(state)) {
+                state = now;
+                moved = System.nanoTime();
+            } else if (System.nanoTime() - moved > (m.backlog() == 0 && load.done() ? STALL.toNanos() / 4
+                    : STALL.toNanos())) {
+                say("nothing moves any more");
+                return;
+            }
+            Thread.sleep(250);
+        }
+    }
+
+    private void progress(Load load, Receiver receiver, Metrics.Sample m) throws Exception {
+        if (System.nanoTime() - lastLine < 1_000_000_000L) {
+            return;
+        }
+        lastLine = System.nanoTime();
+        say("published %,9d  received %,9d  verbatim %,6d  re-batched %,6d  backlog %,5d  A %s  B %s", load.published(),
+                receiver.count(), m.verbatim(), m.rebatched(), m.backlog(), Layouts.text(a, TOPIC),
+                Layouts.text(b, TOPIC));
+    }
+
+    private Verdict verdict(Load load, Receiver receiver, List<Splits.Split> splits) throws Exception {
+        int received = receiver.count();
+        Sequences got = receiver.stop();
+        say("received %,d; georep verify reads both logs", received);
+        Verify.Answer answer = Verify.run(settings.command(), a, b, TOPIC);
+        String consumer = StoredMessages.read(a, TOPIC).difference(got);
+        Verdict v = new Verdict(load.acked(), received, answer, metrics.sample(), splits, consumer,
+                (System.nanoTime() - began) / 1_000_000);
+        v.write(settings.report());
+        return v;
+    }
+
+    private void say(String format, Object... args) {
+        System.out.printf("%6.1f s  %s%n", (System.nanoTime() - began) / 1e9, format.formatted(args));
+        System.out.flush();
+    }
+}
