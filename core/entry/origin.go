@@ -5,6 +5,7 @@ package entry
 import (
 	"bytes"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -166,7 +167,15 @@ func FindOrigin(meta []byte) (Origin, bool, error) {
 	return o, err == nil, err
 }
 
+// plain reports whether s needs no escapes, which is the rule.
+func plain(s string) bool {
+	return strings.IndexByte(s, '|') < 0 && strings.IndexByte(s, '%') < 0
+}
+
 func appendEscaped(dst []byte, s string) []byte {
+	if plain(s) {
+		return append(dst, s...)
+	}
 	for i := range len(s) {
 		switch s[i] {
 		case '|':
@@ -182,6 +191,9 @@ func appendEscaped(dst []byte, s string) []byte {
 
 func escapedLen(s string) int {
 	n := len(s)
+	if plain(s) {
+		return n
+	}
 	for i := range len(s) {
 		if s[i] == '|' || s[i] == '%' {
 			n += 2

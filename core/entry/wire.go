@@ -38,51 +38,46 @@ func (r *reader) raw() []byte { return r.b[r.start:r.pos] }
 
 // next reads a field and reports whether there was one.
 func (r *reader) next() bool {
-	if r.pos >= len(r.b) {
+	at := r.pos
+	if at >= len(r.b) {
 		return false
 	}
-	r.start = r.pos
-	tag, n := uvarint(r.b[r.pos:])
-	if n <= 0 {
-		return r.fail(r.pos, "field tag", "bad varint")
+	r.start = at
+	tag, n := uint64(r.b[at]), 1
+	if tag >= 0x80 {
+		if tag, n = uvarint(r.b[at:]); n == 0 {
+			return r.fail(at, "field tag", "bad varint")
+		}
 	}
 	if tag>>3 == 0 || tag>>3 > maxFieldNumber {
-		return r.fail(r.pos, "field tag", "bad field number")
+		return r.fail(at, "field tag", "bad field number")
 	}
-	r.pos += n
-	r.num, r.typ = int(tag>>3), int(tag&7)
-	return r.value()
-}
-
-func (r *reader) value() bool {
+	at += n
+	r.pos, r.num, r.typ = at, int(tag>>3), int(tag&7)
+	if r.typ == wireVarint || r.typ == wireBytes {
+		v, n := uvarint(r.b[at:])
+		if n == 0 {
+			return r.fail(at, fieldName(r.num), "bad varint")
+		}
+		at += n
+		r.pos, r.v = at, v
+		if r.typ == wireVarint {
+			return true
+		}
+		if v > uint64(len(r.b)-at) {
+			return r.fail(at-n, fieldName(r.num), "longer than what is left")
+		}
+		r.pos = at + int(v)
+		r.data = r.b[at:r.pos:r.pos]
+		return true
+	}
 	switch r.typ {
-	case wireVarint:
-		v, n := uvarint(r.b[r.pos:])
-		if n <= 0 {
-			return r.fail(r.pos, fieldName(r.num), "bad varint")
-		}
-		r.v = v
-		r.pos += n
-	case wireBytes:
-		v, n := uvarint(r.b[r.pos:])
-		if n <= 0 {
-			return r.fail(r.pos, fieldName(r.num), "bad length")
-		}
-		if v > uint64(len(r.b)-r.pos-n) {
-			return r.fail(r.pos, fieldName(r.num), "longer than what is left")
-		}
-		r.pos += n
-		end := r.pos + int(v)
-		r.data = r.b[r.pos:end:end]
-		r.pos = end
 	case wireFixed64:
 		return r.skip(8)
 	case wireFixed32:
 		return r.skip(4)
-	default:
-		return r.fail(r.start, fieldName(r.num), "group or reserved wire type")
 	}
-	return true
+	return r.fail(r.start, fieldName(r.num), "group or reserved wire type")
 }
 
 func (r *reader) skip(n int) bool {
@@ -100,11 +95,20 @@ func (r *reader) fail(off int, field, cause string) bool {
 }
 
 // uvarint reads a varint of at most ten bytes; bits beyond the 64th are lost,
-// as in LightProto. n is 0 or less where b has none.
+// as in LightProto. n is 0 where b has none.
 func uvarint(b []byte) (v uint64, n int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), 1
+	if len(b) > 1 { // one and two bytes are nearly all there is
+		if b[0] < 0x80 {
+			return uint64(b[0]), 1
+		}
+		if b[1] < 0x80 {
+			return uint64(b[0]&0x7f) | uint64(b[1])<<7, 2
+		}
 	}
+	return uvarintSlow(b)
+}
+
+func uvarintSlow(b []byte) (v uint64, n int) {
 	for i := 0; i < len(b) && i < binary.MaxVarintLen64; i++ {
 		v |= uint64(b[i]&0x7f) << (7 * i)
 		if b[i] < 0x80 {
