@@ -62,6 +62,10 @@ func (w *Window) handOver(r *ready, it *item) bool {
 	if !w.settled(w.cfg.Source.Range) {
 		return false
 	}
+	if w.overtakenAtSeal(it) {
+		w.parkOvertaken(it)
+		return true
+	}
 	if !w.schemas.ready(w, it) {
 		w.waiting = waitSchema
 		return false

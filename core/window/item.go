@@ -47,10 +47,16 @@ type item struct {
 // see Window.overtaken.
 type trouble struct {
 	segment   uint64
-	refused   bool // definitely refused at least once
-	ambiguous bool // an attempt may have been stored
-	passed    bool // something later may have been stored after the refusal
+	refused   bool   // definitely refused at least once
+	ambiguous bool   // an attempt may have been stored
+	passed    bool   // something later may have been stored after the refusal
+	part      int64  // lowest part that was refused
+	until     uint64 // last send before the latest refusal
 }
+
+// doubtful says whether the destination's having everything up to the refused
+// part can mean that something later was stored in its place.
+func (t *trouble) doubtful() bool { return t.refused && (t.passed || !t.ambiguous) }
 
 func (it *item) troubleAt(segment uint64) *trouble {
 	for i := range it.trouble {
@@ -60,6 +66,15 @@ func (it *item) troubleAt(segment uint64) *trouble {
 	}
 	it.trouble = append(it.trouble, trouble{segment: segment})
 	return &it.trouble[len(it.trouble)-1]
+}
+
+// noteAttempt notes that an attempt which has no outcome may have been stored.
+func (it *item) noteAttempt(segment uint64) {
+	for i := range it.trouble {
+		if it.trouble[i].segment == segment {
+			it.trouble[i].ambiguous = true
+		}
+	}
 }
 
 // send is one entry in flight to one destination.

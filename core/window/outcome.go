@@ -21,13 +21,13 @@ func (w *Window) Outcome(sendID uint64, o Outcome) {
 	}
 	switch o {
 	case Acked:
+		s.it.settleTrouble(s)
 		w.acked(s)
 	case Duplicate:
 		if w.overtaken(s) {
-			w.counters.Overtaken++
 			it := s.it
 			w.endSend(s)
-			w.park(it, placement.Overtaken)
+			w.parkOvertaken(it)
 			return
 		}
 		w.counters.DuplicateReceipts++
@@ -112,18 +112,26 @@ func (it *item) ambiguousAt(segment uint64) bool {
 	return false
 }
 
-// refused handles a definite refusal. Whatever is still in flight to the same
-// destination behind it may yet be stored there and overtake it.
+// refused handles a definite refusal.
 func (w *Window) refused(s *send) {
+	w.noteRefusal(s)
+	w.counters.Refusals++
+	w.lose(s)
+}
+
+// noteRefusal remembers that s is certainly not stored. Whatever is still in
+// flight to the same destination behind it may yet be stored there and overtake it.
+func (w *Window) noteRefusal(s *send) {
 	t := s.it.troubleAt(s.to.id)
-	t.refused = true
+	if !t.refused || s.part < t.part {
+		t.part = s.part
+	}
+	t.refused, t.until = true, w.sends.last()
 	for _, o := range s.to.inFlight {
 		if o.compare(s.it.pos, s.part) > 0 {
 			t.passed = true
 		}
 	}
-	w.counters.Refusals++
-	w.lose(s)
 }
 
 // overtaken says whether a "duplicate" receipt for s can mean that something
@@ -132,10 +140,37 @@ func (w *Window) refused(s *send) {
 func (w *Window) overtaken(s *send) bool {
 	for i := range s.it.trouble {
 		if t := &s.it.trouble[i]; t.segment == s.to.id {
-			return t.refused && (t.passed || !t.ambiguous)
+			return t.doubtful()
 		}
 	}
 	return false
+}
+
+// overtakenAtSeal says the same of sealed destinations whose watermark lies at
+// or above a part of it that they refused.
+func (w *Window) overtakenAtSeal(it *item) bool {
+	for i := range it.trouble {
+		t := &it.trouble[i]
+		if d := w.findDest(t.segment); d != nil && t.doubtful() && d.covers(it.pos, t.part) {
+			return true
+		}
+	}
+	return false
+}
+
+// settleTrouble forgets refusals of the item that s, which was stored as new,
+// disproves the harm of: when it was stored, nothing later was.
+func (it *item) settleTrouble(s *send) {
+	for i := range it.trouble {
+		if t := &it.trouble[i]; t.segment == s.to.id && s.id > t.until {
+			*t = trouble{segment: t.segment, ambiguous: t.ambiguous}
+		}
+	}
+}
+
+func (w *Window) parkOvertaken(it *item) {
+	w.counters.Overtaken++
+	w.park(it, placement.Overtaken)
 }
 
 // tooLarge cuts a batch that the destination found too large, and parks what
@@ -143,6 +178,7 @@ func (w *Window) overtaken(s *send) bool {
 func (w *Window) tooLarge(s *send) {
 	it := s.it
 	whole := s.messages == nil
+	w.noteRefusal(s)
 	w.lose(s)
 	if whole && it.meta.HasBatch && !it.meta.Encrypted && !it.meta.HasChunk {
 		it.cut = true

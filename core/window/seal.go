@@ -41,11 +41,17 @@ func (w *Window) resolve(d *dest) {
 	w.counters.WatermarksKnown++
 	for len(d.inFlight) > 0 {
 		s := d.inFlight[0]
-		if d.covers(s.it.pos, s.part) {
-			w.acked(s)
-		} else {
+		s.it.noteAttempt(d.id)
+		switch {
+		case !d.covers(s.it.pos, s.part):
 			w.counters.Replans++
 			w.lose(s)
+		case w.overtakenAtSeal(s.it):
+			it := s.it
+			w.endSend(s)
+			w.parkOvertaken(it)
+		default:
+			w.acked(s)
 		}
 	}
 	w.settle(d)

@@ -28,6 +28,14 @@ func (t *sendTable) add() *send {
 	return s
 }
 
+// last returns the highest id given out, 0 for none.
+func (t *sendTable) last() uint64 {
+	if t.base == 0 {
+		return 0
+	}
+	return t.base + uint64(len(t.slots)) - 1
+}
+
 func (t *sendTable) get(id uint64) *send {
 	if id < t.base || id-t.base >= uint64(len(t.slots)) {
 		return nil
