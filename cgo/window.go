@@ -24,6 +24,9 @@ type windowBox struct {
 
 var windows = table[*machine[*windowBox]]{kind: 3}
 
+// maxInstanceBytes bounds the id of a topic's life; Georep's own have 32 characters.
+const maxInstanceBytes = 256
+
 //export georep_window_new
 func georep_window_new(config unsafe.Pointer, n C.uint32_t, out *C.georep_window, e *errText) status {
 	return fenced(e, func() error {
@@ -62,6 +65,20 @@ func capped(own, process int) int {
 //export georep_window_free
 func georep_window_free(h C.georep_window) status {
 	return fenced(nil, func() error { return discard(&windows, uint64(h)) })
+}
+
+//export georep_window_remote_instance
+func georep_window_remote_instance(h C.georep_window, id unsafe.Pointer, n C.uint32_t, e *errText) status {
+	return fenced(e, func() error {
+		text, err := view("id", id, uint64(n), maxInstanceBytes)
+		if err != nil {
+			return err
+		}
+		return with(&windows, uint64(h), func(b *windowBox) error {
+			b.RemoteInstance(string(text))
+			return nil
+		})
+	})
 }
 
 //export georep_window_set_remote

@@ -70,6 +70,7 @@ static void foreign(georep_layout us) {
         EQ(georep_budget_free(h), GEOREP_E_HANDLE);
         EQ(georep_window_step(h, NULL, 0, NULL, 0, &a, 1, &k, &n, &n, &err), GEOREP_E_HANDLE);
         EQ(georep_window_set_remote(h, us, 0, &err), GEOREP_E_HANDLE);
+        EQ(georep_window_remote_instance(h, "i1", 2, &err), GEOREP_E_HANDLE);
         EQ(georep_window_want(h, &k, &n), GEOREP_E_HANDLE);
         EQ(georep_window_status(h, p, 64, &n, &err), GEOREP_E_HANDLE);
         EQ(georep_window_free(h), GEOREP_E_HANDLE);

@@ -81,6 +81,7 @@ static void verbatim(georep_layout us) {
     EQ(entries, 0);
     CHECK(strstr(status_of(w), "\"state\":\"starting\""));
 
+    OK(georep_window_remote_instance(w, "i1", 2, &err));
     OK(georep_window_set_remote(w, us, 5 << 20, &err));
     OK(georep_window_want(w, &entries, &bytes));
     CHECK(entries > 0 && bytes > 0);

@@ -154,6 +154,11 @@ static jint JNICALL j_windowSetRemote(JNIEnv *env, jclass cls, jlong window, jlo
                                           P(err));
 }
 
+static jint JNICALL j_windowRemoteInstance(JNIEnv *env, jclass cls, jlong window, jlong id, jint len, jlong err) {
+    U;
+    return (jint)georep_window_remote_instance((georep_window)window, P(id), (uint32_t)len, P(err));
+}
+
 static jint JNICALL j_windowStep(JNIEnv *env, jclass cls, jlong window, jlong events, jint nEvents, jlong arena,
                                  jlong arenaCap, jlong actions, jint actionsCap, jlong nActionsOut, jlong usedOut,
                                  jlong neededOut, jlong err) {
@@ -335,6 +340,7 @@ static const JNINativeMethod methods[] = {
     {"windowNew", "(JIJJ)I", (void *)j_windowNew},
     {"windowFree", "(J)I", (void *)j_windowFree},
     {"windowSetRemote", "(JJIJ)I", (void *)j_windowSetRemote},
+    {"windowRemoteInstance", "(JJIJ)I", (void *)j_windowRemoteInstance},
     {"windowStep", "(JJIJJJIJJJJ)I", (void *)j_windowStep},
     {"windowWant", "(JJJ)I", (void *)j_windowWant},
     {"windowStatus", "(JJJJJ)I", (void *)j_windowStatus},

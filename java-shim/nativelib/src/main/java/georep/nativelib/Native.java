@@ -80,6 +80,8 @@ final class Native {
 
     static native int windowSetRemote(long window, long layout, int maxMessageBytes, long err);
 
+    static native int windowRemoteInstance(long window, long id, int len, long err);
+
     static native int windowStep(long window, long events, int nEvents, long arena, long arenaCap, long actions,
                                  int actionsCap, long nActionsOut, long usedOut, long neededOut, long err);
 

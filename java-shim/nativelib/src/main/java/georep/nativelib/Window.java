@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.nativelib;
 
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 
 /**
  * The replication window of one (source segment, remote). Events are collected by the methods named after them and
@@ -193,6 +195,14 @@ public final class Window extends NativeHandle {
     /** Not allowed to write, until {@link #setRemote}. */
     public void block(int why) {
         events.putInt(event(EV_BLOCK) + 4, why);
+    }
+
+    /** Which life of its topic the remote is in; before {@link #setRemote}, applied at once. */
+    public void remoteInstance(String id) {
+        byte[] text = id.getBytes(StandardCharsets.UTF_8);
+        ByteBuffer b = Scratch.direct(text);
+        scratch.throwUnlessOk(Native.windowRemoteInstance(handle(), Native.address(b), text.length, scratch.err));
+        Reference.reachabilityFence(b);
     }
 
     /** The remote's layout and largest message; applied at once. Follow with a step. */

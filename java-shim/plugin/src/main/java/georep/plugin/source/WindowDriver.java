@@ -180,6 +180,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     public void onSupported(RemoteTopic.State s) {
         run(() -> {
             try (Layout l = Layout.fromState(s.state())) {
+                window.remoteInstance(s.instance());
                 window.setRemote(l, s.maxMessageBytes());
             }
             blocked = false;
