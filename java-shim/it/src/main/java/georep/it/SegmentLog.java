@@ -18,7 +18,11 @@ public final class SegmentLog {
 
     /** Every entry of one segment. */
     public static List<StoredEntry> read(Cluster c, String segmentTopic) throws Exception {
-        ManagedLedger ledger = c.segment(segmentTopic).getManagedLedger();
+        return read(c.segment(segmentTopic).getManagedLedger());
+    }
+
+    /** Every entry of a log. */
+    public static List<StoredEntry> read(ManagedLedger ledger) throws Exception {
         List<StoredEntry> all = new ArrayList<>();
         ManagedCursor cursor = ledger.newNonDurableCursor(PositionFactory.EARLIEST);
         try {

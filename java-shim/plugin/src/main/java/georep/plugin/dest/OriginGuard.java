@@ -33,15 +33,6 @@ public final class OriginGuard {
         return m != null && m.hasReplicatedFrom() && boundHere(m);
     }
 
-    /** True: this stored entry came from a replication producer and carries a record bound here. */
-    public boolean replicatedHere(ByteBuf entry) {
-        if (!mentionsOrigin(entry)) {
-            return false;
-        }
-        MessageMetadata m = parse(entry);
-        return m != null && m.hasReplicatedFrom() && boundHere(m);
-    }
-
     private boolean boundHere(MessageMetadata m) {
         for (int i = m.getPropertiesCount() - 1; i >= 0; i--) {
             KeyValue kv = m.getPropertyAt(i);

@@ -185,9 +185,6 @@ final class ReplicationDeduplication extends MessageDeduplication {
     }
 
     private void replay(Watermarks table, ByteBuf entry) {
-        if (!guard.replicatedHere(entry)) {
-            return;
-        }
         try {
             table.replay(entry);
         } catch (IllegalArgumentException e) {
@@ -268,6 +265,8 @@ final class ReplicationDeduplication extends MessageDeduplication {
         Object ticket = ctx.getProperty(TICKET);
         if (ticket == null) {
             super.recordMessagePersisted(ctx, position);
+        } else if (isEnabled()) {
+            recordMessagePersistedNormal(ctx, position); // the policy's own snapshots have to keep up with the log
         }
         Open o = open;
         if (o == null) {

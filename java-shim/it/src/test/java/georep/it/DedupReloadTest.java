@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import georep.it.OriginSession.Stream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What was stored once is recognised for ever: after an unload, a crash, a trim, with the policy on and off. */
+class DedupReloadTest {
+    private static final String NS = "t/dedup";
+    private static final String TOPIC = "topic://t/dedup/x";
+    private static final String SEGMENT = "segment://t/dedup/x/0000-ffff-0";
+    private static final Stream ORIGIN = new Stream("cluster-z", "00ff", 7, 1);
+
+    private Cluster b;
+
+    private void start(boolean policy) throws Exception {
+        b = ClusterSpec.named("cluster-b").dedup(policy).key("georepDedupSnapshotEntries", 4)
+                .with(c -> c.setBrokerDeduplicationEntriesInterval(4)).start(Dirs.fresh());
+        Federation.introduce(b);
+        Federation.create(NS, b);
+        Federation.topic(TOPIC, 1, b);
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        b.close();
+    }
+
+    private List<String> stored() throws Exception {
+        return SegmentLog.read(b, SEGMENT).stream().map(e -> new String(e.payload(), StandardCharsets.UTF_8)).toList();
+    }
+
+    private void firstRound() throws Exception {
+        try (OriginSession s = OriginSession.open(b, SEGMENT, ORIGIN)) {
+            for (String p : List.of("5:0", "5:1:0", "5:1:2", "6:0:1", "6:0:4", "6:1")) {
+                assertThat(s.send(p, p)).as(p).isEqualTo(Outcome.ACKED);
+            }
+            // an equal and a lower position are duplicates; a whole entry is above all of its parts
+            for (String p : List.of("6:1", "6:1:3", "6:0:4", "5:1:1", "5:0")) {
+                assertThat(s.send(p, "again " + p)).as(p).isEqualTo(Outcome.DUPLICATE);
+            }
+        }
+        assertThat(stored()).containsExactly("5:0", "5:1:0", "5:1:2", "6:0:1", "6:0:4", "6:1");
+    }
+
+    private void secondRound() throws Exception {
+        try (OriginSession s = OriginSession.open(b, SEGMENT, ORIGIN)) {
+            for (String p : List.of("5:0", "6:0:4", "6:1")) {
+                assertThat(s.send(p, "again " + p)).as(p).isEqualTo(Outcome.DUPLICATE);
+            }
+            assertThat(s.send("6:2", "6:2")).isEqualTo(Outcome.ACKED);
+        }
+        assertThat(stored()).containsExactly("5:0", "5:1:0", "5:1:2", "6:0:1", "6:0:4", "6:1", "6:2");
+        // another generation of the same stream is another stream
+        try (OriginSession s = OriginSession.open(b, SEGMENT, new Stream("cluster-z", "00ff", 7, 2))) {
+            assertThat(s.send("5:0", "generation 2")).isEqualTo(Outcome.ACKED);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void survivesUnload(boolean policy) throws Exception {
+        start(policy);
+        firstRound();
+        b.admin().namespaces().unload(NS);
+        secondRound();
+        assertThat(b.plugin().counters().duplicates.sum()).isEqualTo(8);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void survivesCrash(boolean policy) throws Exception {
+        start(policy);
+        firstRound();
+        b.crash();
+        b.startAgain();
+        Federation.introduce(b);
+        secondRound();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void survivesTrimming(boolean policy) throws Exception {
+        start(policy);
+        b.admin().namespaces().setRetention(NS, new org.apache.pulsar.common.policies.data.RetentionPolicies(0, 0));
+        firstRound();
+        // every reload closes a ledger; the snapshot lets go of those that it covers
+        b.admin().namespaces().unload(NS);
+        try (OriginSession s = OriginSession.open(b, SEGMENT, ORIGIN)) {
+            for (int i = 10; i < 20; i++) {
+                assertThat(s.send("7:" + i, "7:" + i)).isEqualTo(Outcome.ACKED);
+            }
+        }
+        b.admin().namespaces().unload(NS);
+        await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
+            var ledger = b.segment(SEGMENT).getManagedLedger();
+            java.util.concurrent.CompletableFuture<Void> trimmed = new java.util.concurrent.CompletableFuture<>();
+            ledger.trimConsumedLedgersInBackground((java.util.concurrent.CompletableFuture) trimmed);
+            trimmed.get();
+            assertThat(stored()).doesNotContain("5:0");
+        });
+        try (OriginSession s = OriginSession.open(b, SEGMENT, ORIGIN)) {
+            for (String p : List.of("5:0", "6:1", "7:10", "7:19")) {
+                assertThat(s.send(p, "again " + p)).as(p).isEqualTo(Outcome.DUPLICATE);
+            }
+            assertThat(s.send("7:20", "7:20")).isEqualTo(Outcome.ACKED);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void losesItsCursorAndReadsTheLog(boolean policy) throws Exception {
+        start(policy);
+        firstRound();
+        // a broker without the plugin removes the watermarks' cursor when it loads the topic
+        b.segment(SEGMENT).getManagedLedger().deleteCursor("pulsar.repl.georep_dedup");
+        b.admin().namespaces().unload(NS);
+        secondRound();
+    }
+}
