@@ -131,8 +131,15 @@ func (w *Window) handOverWhole(r *ready, it *item, dec *placement.Decision) bool
 	return w.available(d) && w.emitWhole(r, it, d, dec)
 }
 
-// alreadyStored finishes an entry that a sealed destination has.
+// alreadyStored finishes an entry that a sealed destination has by its watermark.
+// One whose checksum is wrong can not be there: it was refused, and what was on
+// its way behind it was stored.
 func (w *Window) alreadyStored(it *item, at uint64) {
+	if !it.frame.ChecksumValid() {
+		w.counters.ChecksumErrors++
+		w.park(it, placement.Checksum)
+		return
+	}
 	it.whole, it.storedAt = true, at
 	w.counters.MaskedEntries++
 	w.complete(it)

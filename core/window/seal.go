@@ -4,6 +4,7 @@ package window
 
 import (
 	"georep/core/entry"
+	"georep/core/keyhash"
 	"georep/core/layout"
 	"georep/core/rebatch"
 )
@@ -101,12 +102,24 @@ func (w *Window) fateOf(it *item) fate {
 		if !d.covers(it.pos, 0) || !d.rng.Overlaps(w.cfg.Source.Range) {
 			continue
 		}
-		if d.covers(it.pos, entry.Whole) && d.rng.Covers(w.cfg.Source.Range) {
+		if d.covers(it.pos, entry.Whole) && d.rng.Covers(w.cfg.Source.Range) && d.tookWhole(it) {
 			return fateStored
 		}
 		f = fatePart
 	}
 	return f
+}
+
+// tookWhole says whether d, which covers the source segment, took the batch
+// unopened. Of one that had to be opened only opening it tells whether it could
+// be: if not, it was parked and others may have passed it.
+func (d *dest) tookWhole(it *item) bool {
+	if d.seg.Profile == keyhash.M1 {
+		return true
+	}
+	m := &it.meta
+	return m.Stamped && m.HashMin <= m.HashMax && m.HashMax <= 0xffff &&
+		d.seg.Bucket(uint16(m.HashMin)) == d.seg.Bucket(uint16(m.HashMax))
 }
 
 // maskStored marks in it the messages of the opened batch that sealed
