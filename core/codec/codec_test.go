@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -276,6 +277,34 @@ func TestTinyInputHugeClaim(t *testing.T) {
 		})
 		if n > 8 {
 			t.Errorf("%v: %.0f allocations", c, n)
+		}
+	}
+}
+
+// TestBombMemory decodes bombs that do not say how large they are, and looks
+// at all that is allocated on the way.
+func TestBombMemory(t *testing.T) {
+	rle := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58}
+	for range 2000 {
+		rle = append(rle, 0x02, 0x00, 0x10, 'z') // 128 KiB each, never the last
+	}
+	zeros := make([]byte, 32<<20)
+	zlibBomb, _ := Zlib.AppendEncode(nil, zeros)
+	lz4Bomb, _ := LZ4.AppendEncode(nil, zeros)
+	for _, c := range []struct {
+		codec Codec
+		src   []byte
+	}{{Zstd, rle}, {Zlib, zlibBomb}, {LZ4, lz4Bomb}} {
+		_, _ = c.codec.AppendDecode(nil, c.src, 1000) // fill the pool
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := c.codec.AppendDecode(nil, c.src, 1000)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, ErrSize) && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%v: error %v", c.codec, err)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 2<<20 {
+			t.Errorf("%v: %d bytes allocated for 1000", c.codec, n)
 		}
 	}
 }

@@ -45,6 +45,10 @@ func TestBatchReader(t *testing.T) {
 	if !bytes.Equal(joined, p) {
 		t.Error("the raw messages are not the payload")
 	}
+	// Known before the first message, so that a caller can size things by it.
+	if many := NewBatchReader(p, len(p)/6+1); !errors.Is(many.Err(), ErrFormat) {
+		t.Errorf("%d messages in %d bytes: %v", len(p)/6+1, len(p), many.Err())
+	}
 	empty := NewBatchReader(nil, 0)
 	if empty.Next(&m) || empty.Err() != nil {
 		t.Errorf("a batch of none: %v", empty.Err())
