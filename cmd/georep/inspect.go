@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -45,11 +46,11 @@ opaque    "encrypted" or "chunk" where the payload can not be read, else absent;
 			}
 			raw, err := readEntry(args[0], c.InOrStdin())
 			if err != nil {
-				return badInput("entry", err)
+				return badInput(args[0], err)
 			}
 			out, err := inspect(raw, p)
 			if err != nil {
-				return badInput("entry", err)
+				return badInput(args[0], err)
 			}
 			return printJSON(c.OutOrStdout(), out)
 		},
@@ -144,7 +145,7 @@ func describeMessages(f *entry.Frame, m *entry.Metadata, p keyhash.Profile) ([]o
 		body = nil
 	} else if m.Compression != codec.None {
 		if !m.HasUncompressedSize || m.UncompressedSize > maxFile {
-			return nil, &rebatch.Error{Offset: f.MetadataOffset(), Err: rebatch.ErrSize}
+			return nil, &rebatch.Error{Offset: f.MetadataOffset(), Err: fmt.Errorf("%w: codec %s without a sane uncompressed_size", rebatch.ErrSize, m.Compression)}
 		}
 		var err error
 		if body, err = m.Compression.AppendDecode(nil, body, int(m.UncompressedSize)); err != nil {

@@ -57,7 +57,7 @@ func (t *route) cut(flags *routeFlags) ([]object, error) {
 	}
 	parts, err := t.batch.Plan(t.dst, nil, nil)
 	if err != nil {
-		return nil, badInput("entry", err)
+		return nil, badInput(t.name, err)
 	}
 	opt := rebatch.Options{KeepCodec: flags.keepCodec, MaxMessageBytes: flags.maxMessage}
 	used := codec.None
@@ -71,7 +71,7 @@ func (t *route) cut(flags *routeFlags) ([]object, error) {
 		o := t.origin
 		o.BoundTopic = p.Segment.Topic(t.topic)
 		if files[i], _, err = t.batch.AppendPart(nil, p, &o, &opt); err != nil {
-			return nil, badInput("entry", err)
+			return nil, badInput(t.name, err)
 		}
 		out[i] = object{
 			{"file", partName(i)}, {"segment", p.Segment.ID}, {"bucket", p.Bucket}, {"part", p.Rank},
@@ -97,11 +97,11 @@ func (t *route) notCut(d placement.Decision) error {
 	}
 	switch {
 	case err != nil:
-		return badInput("entry", fmt.Errorf("parked (%s): %w", d.Reason, err))
+		return badInput(t.name, fmt.Errorf("parked (%s): %w", d.Reason, err))
 	case d.Action == placement.Park:
-		return badInput("entry", fmt.Errorf("parked (%s), not re-batched", d.Reason))
+		return badInput(t.name, fmt.Errorf("parked (%s), not re-batched", d.Reason))
 	case d.Action == placement.Drop:
-		return badInput("entry", fmt.Errorf("dropped (%s), not re-batched", d.Reason))
+		return badInput(t.name, fmt.Errorf("dropped (%s), not re-batched", d.Reason))
 	}
-	return badInput("entry", fmt.Errorf("goes whole (%s) to segment %d, not re-batched", d.Action, d.Segment.ID))
+	return badInput(t.name, fmt.Errorf("goes whole (%s) to segment %d, not re-batched", d.Action, d.Segment.ID))
 }

@@ -32,8 +32,11 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// badInput makes err end the command with exit status 3, what naming its subject.
+// badInput makes err end the command with exit status 3, what naming its file.
 func badInput(what string, err error) error {
+	if what == "-" {
+		what = "standard input"
+	}
 	return &exitError{status: exitInput, err: fmt.Errorf("%s: %w", what, err)}
 }
 

@@ -85,6 +85,7 @@ type route struct {
 	origin entry.Origin
 	topic  string
 
+	name  string // of the entry's file
 	frame entry.Frame
 	meta  entry.Metadata
 	bad   error // the entry can not be parsed
@@ -114,6 +115,7 @@ func (r *routeFlags) load(c *cobra.Command, name string) (*route, error) {
 		return nil, badUsage("--max-message-size: %d is negative", r.maxMessage)
 	}
 	out := &route{
+		name:   name,
 		topic:  r.topic,
 		policy: placement.Policy{PlaceEncryptedBatch: r.encrypted == "place", MaxMessageBytes: r.maxMessage},
 		origin: entry.Origin{Cluster: r.from, Instance: r.instance, Segment: uint64(max(r.segment, 0)),
@@ -124,7 +126,7 @@ func (r *routeFlags) load(c *cobra.Command, name string) (*route, error) {
 	}
 	raw, err := readEntry(name, c.InOrStdin())
 	if err != nil {
-		return nil, badInput("entry", err)
+		return nil, badInput(name, err)
 	}
 	if out.frame, out.bad = entry.ParseFrame(raw, 0); out.bad == nil {
 		out.bad = shift(out.meta.Parse(out.frame.Metadata), out.frame.MetadataOffset())
@@ -138,7 +140,7 @@ func (t *route) loadLayouts(c *cobra.Command, r *routeFlags, profile keyhash.Pro
 	for i, name := range []string{r.layout, r.sourceLayout} {
 		b, err := readFile(name, c.InOrStdin())
 		if err != nil {
-			return badInput("layout", err)
+			return badInput(name, err)
 		}
 		if parsed[i], err = layout.ParsePulsarAs(b, profile); err != nil {
 			return badInput(name, err)
@@ -150,7 +152,7 @@ func (t *route) loadLayouts(c *cobra.Command, r *routeFlags, profile keyhash.Pro
 		for i := range text {
 			l, err := layout.ParsePulsarAs(text[i], keyhash.PIP486)
 			if err != nil {
-				return badInput("layout", err)
+				return badInput(r.layout, err)
 			}
 			parsed[i] = l
 		}

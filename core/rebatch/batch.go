@@ -65,13 +65,14 @@ type Batch struct {
 // does not use up its bytes.
 func (b *Batch) Open(src *placement.Source, f *entry.Frame, m *entry.Metadata, lim Limits) error {
 	b.reset()
+	about := f.MetadataOffset()
 	switch {
 	case m.Encrypted:
-		return refuse(placement.EncryptedBatch, ErrNotBatch, "it is encrypted")
+		return refuseAt(about, placement.EncryptedBatch, ErrNotBatch, "it is encrypted")
 	case !m.HasBatch || m.HasChunk:
-		return refuse(placement.Malformed, ErrNotBatch, "num_messages_in_batch is absent, or it is a chunk")
+		return refuseAt(about, placement.Malformed, ErrNotBatch, "num_messages_in_batch is absent, or it is a chunk")
 	case m.NumMessages < 1:
-		return refuse(placement.Malformed, ErrNotBatch, "num_messages_in_batch is %d", m.NumMessages)
+		return refuseAt(about, placement.Malformed, ErrNotBatch, "num_messages_in_batch is %d", m.NumMessages)
 	}
 	maxMessages, maxBytes := lim.MaxMessages, lim.MaxDecompressed
 	if maxMessages <= 0 {
@@ -81,7 +82,7 @@ func (b *Batch) Open(src *placement.Source, f *entry.Frame, m *entry.Metadata, l
 		maxBytes = DefaultMaxDecompressed
 	}
 	if int(m.NumMessages) > maxMessages {
-		return refuse(placement.TooLarge, ErrLimit, "%d messages, at most %d", m.NumMessages, maxMessages)
+		return refuseAt(about, placement.TooLarge, ErrLimit, "%d messages, at most %d", m.NumMessages, maxMessages)
 	}
 	at, err := b.decode(f, m, min(maxBytes, math.MaxInt32))
 	if err != nil {
@@ -100,20 +101,20 @@ func (b *Batch) decode(f *entry.Frame, m *entry.Metadata, maxBytes int) (at int,
 	at = len(f.Raw) - len(f.Payload)
 	if m.Compression == codec.None {
 		if len(f.Payload) > maxBytes {
-			return at, refuse(placement.TooLarge, ErrLimit, "%d bytes, at most %d", len(f.Payload), maxBytes)
+			return at, refuseAt(at, placement.TooLarge, ErrLimit, "%d bytes, at most %d", len(f.Payload), maxBytes)
 		}
 		if m.HasUncompressedSize && int(m.UncompressedSize) != len(f.Payload) {
-			return at, refuse(placement.SizeMismatch, ErrSize, "%d bytes, uncompressed_size says %d",
+			return at, refuseAt(at, placement.SizeMismatch, ErrSize, "%d bytes, uncompressed_size says %d",
 				len(f.Payload), m.UncompressedSize)
 		}
 		b.data = f.Payload
 		return at, nil
 	}
 	if !m.HasUncompressedSize {
-		return at, refuse(placement.Codec, ErrSize, "codec %s without uncompressed_size", m.Compression)
+		return at, refuseAt(f.MetadataOffset(), placement.Codec, ErrSize, "codec %s without uncompressed_size", m.Compression)
 	}
 	if int64(m.UncompressedSize) > int64(maxBytes) {
-		return at, refuse(placement.TooLarge, ErrLimit, "uncompressed_size %d, at most %d", m.UncompressedSize, maxBytes)
+		return at, refuseAt(f.MetadataOffset(), placement.TooLarge, ErrLimit, "uncompressed_size %d, at most %d", m.UncompressedSize, maxBytes)
 	}
 	b.buf, err = m.Compression.AppendDecode(b.buf[:0], f.Payload, int(m.UncompressedSize))
 	if err != nil {

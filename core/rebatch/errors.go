@@ -50,6 +50,11 @@ func refuse(reason placement.Reason, cause error, format string, args ...any) er
 	return &Error{Reason: reason, Offset: -1, Err: fmt.Errorf("%w: %s", cause, fmt.Sprintf(format, args...))}
 }
 
+// refuseAt is refuse with the byte of the entry that it is about.
+func refuseAt(offset int, reason placement.Reason, cause error, format string, args ...any) error {
+	return &Error{Reason: reason, Offset: offset, Err: fmt.Errorf("%w: %s", cause, fmt.Sprintf(format, args...))}
+}
+
 func codecError(err error, offset int) error {
 	reason := placement.Codec
 	if errors.Is(err, codec.ErrSize) {
