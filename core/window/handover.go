@@ -147,7 +147,8 @@ func (w *Window) alreadyStored(it *item, at uint64) {
 
 // handOverBatch opens a batch under the budget and plans what is left of it.
 func (w *Window) handOverBatch(r *ready, it *item, reason placement.Reason) bool {
-	if it.unkeyed {
+	it.cut = it.cut || reason == placement.TooLarge
+	if it.unkeyed && !it.cut {
 		return w.handOverUnkeyed(r, it)
 	}
 	if !w.rangeAvailable(w.cfg.Source.Range) || !w.slotFor(it) {
@@ -170,7 +171,7 @@ func (w *Window) handOverBatch(r *ready, it *item, reason placement.Reason) bool
 	case b.AllCompactedOut():
 		w.drop(it, placement.CompactedOut)
 		return true
-	case b.Unkeyed():
+	case b.Unkeyed() && !it.cut:
 		it.unkeyed = true
 		w.giveSlotBack()
 		return w.handOverUnkeyed(r, it)

@@ -44,10 +44,10 @@ func dependsOnLayout(reason placement.Reason) bool {
 }
 
 // passes says whether later entries may go on past one parked for reason.
-// An entry that a later layout may place never lets others pass: the
-// destination's watermark would then count it as stored.
+// An entry that a later layout, or another owner, may send after all never lets
+// others pass: the destination's watermark would then count it as stored.
 func (w *Window) passes(reason placement.Reason) bool {
-	return w.cfg.ParkedPass && !dependsOnLayout(reason)
+	return w.cfg.ParkedPass && !dependsOnLayout(reason) && reason != placement.ChunkIncomplete
 }
 
 // reconsiderParked gives entries that a new layout may place another try.
