@@ -53,6 +53,12 @@ func (k *bank) charge(r *remote, n int64) {
 		k.b.Charge(r.index, n)
 	} else {
 		k.b.Uncharge(r.index, -n)
+		for _, rp := range k.w.replicators {
+			if rp.starved {
+				rp.starved = false
+				rp.wake()
+			}
+		}
 	}
 	k.poke()
 }

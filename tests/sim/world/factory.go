@@ -4,6 +4,7 @@ package world
 
 import (
 	"fmt"
+	"slices"
 
 	"georep/core/codec"
 	"georep/core/entry"
@@ -30,8 +31,7 @@ type shape struct {
 // build makes an entry of the shape for seg, with a position of its own.
 func (w *World) build(seg *segment, s shape) *check.Entry {
 	e := &check.Entry{Segment: seg.info.ID, Range: seg.info.Range, Profile: w.opt.profile, Batch: s.batch,
-		Encrypted: s.encrypted, Stays: s.stays, ReplicateTo: s.targets, Damage: s.damage, Unit: s.unit, Chunk: s.chunk,
-		MayStay: s.allOut}
+		Encrypted: s.encrypted, Stays: s.stays, ReplicateTo: s.targets, Damage: s.damage, Unit: s.unit, Chunk: s.chunk}
 	e.Kind = fmt.Sprintf("%s x%d", s.style, s.n)
 	ds := w.drafts(seg, s.n, s.style)
 	if s.unit != nil {
@@ -55,6 +55,7 @@ func (w *World) build(seg *segment, s shape) *check.Entry {
 		}
 		e.Messages = append(e.Messages, m)
 	}
+	e.MayStay = s.batch && !slices.ContainsFunc(ds, func(d draft) bool { return !d.out })
 	w.finish(e, s, ds, framed)
 	return e
 }

@@ -37,6 +37,7 @@ type replicator struct {
 	stopped bool
 	ended   bool // the window knows that nothing more comes
 	paused  bool
+	starved bool // the budget has no room for what the window wants
 	hazard  bool // something may have been passed by: no new owner until it is skipped
 	arena   []byte
 }
@@ -111,7 +112,7 @@ func (rp *replicator) learnRemote() {
 		d += w.rng.Int64N(80)
 	}
 	if w.chance(faults.HandshakeLost, 0.02) {
-		d += w.rng.Int64N(60)
+		d += 4 + w.rng.Int64N(60)
 		w.after(w.delay(4), func() {
 			if !rp.stopped {
 				rp.event()
@@ -168,7 +169,9 @@ func (rp *replicator) pump() {
 // feed reads from the cursor what the window wants and the budget has room for.
 func (rp *replicator) feed() {
 	entries, bytes := rp.win.Want()
-	bytes = min(bytes, rp.w.bank.b.Room(rp.r.index))
+	room := rp.w.bank.b.Room(rp.r.index)
+	rp.starved = room == 0
+	bytes = min(bytes, room)
 	for entries > 0 && bytes > 0 && rp.readAt < len(rp.seg.log) {
 		i := rp.readAt
 		rp.readAt++

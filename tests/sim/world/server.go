@@ -168,9 +168,7 @@ func (s *server) take(p *pipe, o *outgoing) {
 	case len(o.wire) > s.r.maxMessage:
 		w.plan.Hit(faults.TooLarge)
 		p.receipt(o, window.TooLarge)
-		if w.rng.IntN(2) == 0 {
-			p.close()
-		}
+		p.close()
 		return
 	}
 	if !checksumOK(o.wire) {
