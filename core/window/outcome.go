@@ -140,7 +140,7 @@ func (w *Window) noteRefusal(s *send) {
 func (w *Window) overtaken(s *send) bool {
 	for i := range s.it.trouble {
 		if t := &s.it.trouble[i]; t.segment == s.to.id {
-			return t.doubtful()
+			return s.part >= t.part && t.doubtful()
 		}
 	}
 	return false

@@ -47,7 +47,11 @@ func dependsOnLayout(reason placement.Reason) bool {
 // An entry that a later layout, or another owner, may send after all never lets
 // others pass: the destination's watermark would then count it as stored.
 func (w *Window) passes(reason placement.Reason) bool {
-	return w.cfg.ParkedPass && !dependsOnLayout(reason) && reason != placement.ChunkIncomplete
+	switch reason {
+	case placement.ChunkIncomplete, placement.Overtaken:
+		return false
+	}
+	return w.cfg.ParkedPass && !dependsOnLayout(reason)
 }
 
 // reconsiderParked gives entries that a new layout may place another try.
