@@ -3,6 +3,7 @@
 package entry
 
 import (
+	"errors"
 	"math"
 
 	"georep/core/codec"
@@ -119,7 +120,7 @@ func (m *Metadata) Parse(b []byte) error {
 
 // named puts Pulsar's name of the field into a reader's error.
 func named(err error, num int) error {
-	if f, ok := err.(*FormatError); ok && f.Field == fieldName(num) {
+	if f, ok := errors.AsType[*FormatError](err); ok && f.Field == fieldName(num) {
 		if n := FieldName(num); n != "" {
 			f.Field = n
 		}

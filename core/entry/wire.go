@@ -33,9 +33,6 @@ type reader struct {
 // is reports whether the current field is number num with wire type typ.
 func (r *reader) is(num, typ int) bool { return r.num == num && r.typ == typ }
 
-// raw returns the current field with its tag.
-func (r *reader) raw() []byte { return r.b[r.start:r.pos] }
-
 // next reads a field and reports whether there was one.
 func (r *reader) next() bool {
 	at := r.pos

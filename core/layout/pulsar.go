@@ -234,9 +234,9 @@ func decode(b []byte, at string, v any) error {
 	}
 	if syn, ok := errors.AsType[*json.SyntaxError](err); ok {
 		if at == "" {
-			return fmt.Errorf("%w: byte %d: %s", ErrSyntax, syn.Offset, syn)
+			return fmt.Errorf("%w: byte %d: %s", ErrSyntax, syn.Offset, syn.Error())
 		}
-		return fmt.Errorf("%w: %s: byte %d: %s", ErrSyntax, at, syn.Offset, syn)
+		return fmt.Errorf("%w: %s: byte %d: %s", ErrSyntax, at, syn.Offset, syn.Error())
 	}
 	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := strings.Trim(at+"."+typ.Field, ".")

@@ -156,7 +156,7 @@ func (s *Summary) Print(w io.Writer) {
 		}
 	}
 	fmt.Fprintln(t)
-	t.Flush()
+	_ = t.Flush() // w reports its own errors to the caller
 	fmt.Fprintf(w, "stored %d (whole %d, parts %d) deleted %d skipped %d, at least %d events a seed\n",
 		s.Stats.Stored, s.Stats.Whole, s.Stats.Parts, s.Stats.Deleted, s.Stats.Skipped, s.MinEvents)
 	for i := range s.Violations {

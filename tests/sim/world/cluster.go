@@ -119,7 +119,7 @@ func (w *World) split(c *cluster, s *layout.Segment, fill func(*layout.Segment))
 	}
 	var cuts []int
 	if w.rng.IntN(2) == 0 {
-		cuts, n = []int{(width-1)/2 + 1}, 2
+		cuts = []int{(width-1)/2 + 1}
 	} else {
 		for len(cuts) < n-1 {
 			if at := 1 + w.rng.IntN(width-1); !slices.Contains(cuts, at) {

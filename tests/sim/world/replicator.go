@@ -36,7 +36,6 @@ type replicator struct {
 	pumping bool
 	stopped bool
 	ended   bool // the window knows that nothing more comes
-	paused  bool
 	starved bool // the budget has no room for what the window wants
 	hazard  bool // something may have been passed by: no new owner until it is skipped
 	arena   []byte
