@@ -43,7 +43,7 @@ java: build/data/java.stamp ## build the broker plugin's jars (Maven, offline wh
 
 build/data/java.stamp: build/lib/libgeorep.so $(J_SOURCES)
 	@mkdir -p build/data
-	$(MVN) package -DskipTests
+	$(MVN) package -Dmaven.test.skip=true
 	@touch $@
 
 test: ## run what fits in 15 minutes: Go with -race, short sim, ABI hosts, Java, two clusters
