@@ -184,13 +184,24 @@ func (s *server) take(p *pipe, o *outgoing) {
 		p.close()
 		return
 	}
-	if !s.blocked[o.src.info.ID] && w.chance(faults.RefusedGoesOn, 0.002) {
-		s.blocked[o.src.info.ID] = true
-		o.r.hazard = true
-		p.receipt(o, window.Refused)
+	if s.goesOn(p, o) {
 		return
 	}
 	s.publish(p, o)
+}
+
+// goesOn refuses an entry and stores what follows it, which a destination must
+// not do. The sender can tell only if it learns of the refusal, so the receipt
+// arrives at once, and the sender stays until the operator has decided.
+func (s *server) goesOn(p *pipe, o *outgoing) bool {
+	w := s.w
+	if p.lost || p.c.closed || p.c.pipe != p || o.r.stopped || s.blocked[o.src.info.ID] || !w.chance(faults.RefusedGoesOn, 0.002) {
+		return false
+	}
+	s.blocked[o.src.info.ID] = true
+	o.r.hazard = true
+	p.c.answered(o, window.Refused)
+	return true
 }
 
 func checksumOK(b []byte) bool {
