@@ -26,6 +26,9 @@ func FuzzPlace(f *testing.F) {
 		f.Add(raw, uint8(0), uint16(0), uint16(32767), uint16(100), false)
 		f.Add(raw, uint8(3), uint16(5), uint16(9), uint16(0), true)
 	}
+	for _, raw := range entrytest.Vectors(f, "../../tests/interop") {
+		f.Add(raw, uint8(0), uint16(0), uint16(65535), uint16(0), false)
+	}
 	f.Fuzz(func(t *testing.T, raw []byte, bits uint8, start, end, limit uint16, m1 bool) {
 		fr, err := entry.ParseFrame(raw, 1<<20)
 		if err != nil {

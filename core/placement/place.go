@@ -3,6 +3,7 @@
 package placement
 
 import (
+	"georep/core/codec"
 	"georep/core/entry"
 	"georep/core/internal/mutant"
 	"georep/core/keyhash"
@@ -62,7 +63,7 @@ func Place(src *Source, dst *layout.Layout, f *entry.Frame, m *entry.Metadata, f
 	if !dst.HasRing() {
 		return Decision{Action: Park, Reason: LegacyDestination}
 	}
-	d := placeWhole(src, dst, m, pol)
+	d := placeWhole(src, dst, f, m, pol)
 	if d.Action != Rebatch && d.Action != Park && tooLarge(f, pol) {
 		return d.Oversize(m)
 	}
@@ -105,9 +106,12 @@ func mustStay(src *Source, f *entry.Frame, m *entry.Metadata, flags Flags) Reaso
 	return OK
 }
 
-func placeWhole(src *Source, dst *layout.Layout, m *entry.Metadata, pol *Policy) Decision {
+func placeWhole(src *Source, dst *layout.Layout, f *entry.Frame, m *entry.Metadata, pol *Policy) Decision {
 	if !m.HasBatch || m.HasChunk {
 		return byOuterKey(src, dst, m, OK)
+	}
+	if !plausibleCount(f, m) {
+		return Decision{Action: Park, Reason: Malformed}
 	}
 	d := fit(src, dst, m)
 	if d.Action == Verbatim || !m.Encrypted {
@@ -117,6 +121,24 @@ func placeWhole(src *Source, dst *layout.Layout, m *entry.Metadata, pol *Policy)
 		return byOuterKey(src, dst, m, EncryptedBatch)
 	}
 	return Decision{Action: Park, Reason: EncryptedBatch}
+}
+
+// minMessage is the size of the smallest message in a batch: a u32 and a
+// SingleMessageMetadata with nothing but its required payload_size.
+const minMessage = 4 + 2
+
+// plausibleCount says whether the batch can hold as many messages as it claims,
+// as far as its sizes tell. What can not be true is not handed on: the count
+// travels in the publish command, too.
+func plausibleCount(f *entry.Frame, m *entry.Metadata) bool {
+	size := int64(len(f.Payload)) // never below the plain size of an encrypted batch
+	switch {
+	case m.HasUncompressedSize:
+		size = int64(m.UncompressedSize)
+	case m.Compression != codec.None:
+		return m.NumMessages > 0
+	}
+	return m.NumMessages > 0 && int64(m.NumMessages) <= size/minMessage
 }
 
 // Route returns the hash on dst's ring that an entry is placed by when it goes

@@ -68,6 +68,8 @@ func unkeyed(b entrytest.Batch) []byte {
 	return b.Bytes()
 }
 
+func count(n int32) *int32 { return &n }
+
 func stamp(lo, hi uint32) *[2]uint32 { return &[2]uint32{lo, hi} }
 
 // TestPlacePIP486 is the decision table under profile pip486: the source segment
@@ -245,6 +247,11 @@ func TestPlaceParks(t *testing.T) {
 		pol  placement.Policy
 		want want
 	}{
+		{"count -1", dst, batch(entrytest.Batch{Stamped: stamp(1, 1), Count: count(-1)}), placement.Policy{}, want{action: placement.Park, reason: placement.Malformed}},
+		{"count 0", dst, batch(entrytest.Batch{Stamped: stamp(1, 1), Count: count(0)}), placement.Policy{}, want{action: placement.Park, reason: placement.Malformed}},
+		{"count 2^31-1", dst, batch(entrytest.Batch{Stamped: stamp(1, 1), Count: count(1<<31 - 1)}), placement.Policy{}, want{action: placement.Park, reason: placement.Malformed}},
+		{"count 2^31-1, lz4", dst, batch(entrytest.Batch{Codec: codec.LZ4, Stamped: stamp(1, 1), Count: count(1<<31 - 1)}), placement.Policy{}, want{action: placement.Park, reason: placement.Malformed}},
+		{"count that the bytes may hold", dst, batch(entrytest.Batch{Codec: codec.LZ4, Stamped: stamp(1, 1), Count: count(3)}), placement.Policy{}, want{placement.Verbatim, placement.OK, 1, 0, 0}},
 		{"legacy, batch", newLayout(t, old), whole, placement.Policy{}, want{action: placement.Park, reason: placement.LegacyDestination}},
 		{"legacy, single", newLayout(t, old), single, placement.Policy{}, want{action: placement.Park, reason: placement.LegacyDestination}},
 		{"buckets unknown, batch", newLayout(t, unknown), whole, placement.Policy{}, want{action: placement.Park, reason: placement.NoDestination}},

@@ -24,6 +24,9 @@ func FuzzRebatch(f *testing.F) {
 	}
 	f.Add((&entrytest.Batch{Messages: sample(), Count: ptr[int32](-1)}).Bytes(), uint16(1), uint16(0), uint64(0))
 	f.Add((&entrytest.Batch{Messages: sample(), Codec: codec.LZ4, Size: ptr[uint32](1 << 31)}).Bytes(), uint16(1), uint16(0), uint64(1))
+	for _, raw := range entrytest.Vectors(f, "../../tests/interop") {
+		f.Add(raw, uint16(0x602a), uint16(100), uint64(7))
+	}
 	f.Fuzz(func(t *testing.T, raw []byte, start, cutCap uint16, bits uint64) {
 		fr, err := entry.ParseFrame(raw, 1<<20)
 		if err != nil {
