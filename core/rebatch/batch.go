@@ -16,6 +16,7 @@ import (
 type Limits struct {
 	MaxDecompressed int // bytes; 0 = DefaultMaxDecompressed
 	MaxMessages     int // 0 = DefaultMaxMessages
+	MaxMessageBytes int // the destination's largest header + payload: parts are cut to fit; 0 = no limit
 }
 
 // Limits that hold where the caller sets none.
@@ -23,6 +24,10 @@ const (
 	DefaultMaxDecompressed = 128 << 20 // bytes
 	DefaultMaxMessages     = 1 << 20
 )
+
+// partReserve is what a part's metadata has beyond the source entry's and the
+// keys of its first message: origin, position, counts and stamp, in bytes.
+const partReserve = 640
 
 // What is kept of a message besides its hashes.
 const (
@@ -49,6 +54,8 @@ type Batch struct {
 	seqs   []uint64
 
 	keyed, compacted int // number of messages with any key; compacted out
+	longestKeys      int // bytes of partition and ordering key of one message
+	room             int // uncompressed bytes of a part that the destination surely takes
 
 	order []uint64 // Plan: (segment, bucket, index) of every message, sorted
 	list  []int32  // Plan: what the parts' Messages alias
@@ -93,7 +100,22 @@ func (b *Batch) Open(src *placement.Source, f *entry.Frame, m *entry.Metadata, l
 		b.reset()
 		return err
 	}
+	b.room = b.partRoom(lim.MaxMessageBytes)
 	return nil
+}
+
+// partRoom returns the uncompressed bytes that a part may have if no part is to
+// be above maxMessage. It looks at the entry alone, not at what a codec makes of
+// a part, so the cut points are the same every time.
+func (b *Batch) partRoom(maxMessage int) int {
+	if maxMessage <= 0 {
+		return math.MaxInt
+	}
+	room := maxMessage - headerFixed - len(b.raw) - b.longestKeys - partReserve
+	if b.meta.Compression != codec.None {
+		room -= room/7 + 64 // what does not compress grows, by a sixth at worst
+	}
+	return max(room, 1)
 }
 
 // decode fills b.data, and returns where it starts in the entry, -1 if it was decompressed.
@@ -150,6 +172,7 @@ func (b *Batch) index(n, at int) error {
 		}
 		if kind != 0 {
 			b.keyed++
+			b.longestKeys = max(b.longestKeys, len(s.PartitionKey)+len(s.OrderingKey))
 		}
 		if s.HasSequenceID {
 			kind |= hasSequence
@@ -179,7 +202,7 @@ func resize[T any](s []T, n int) []T {
 func (b *Batch) reset() {
 	b.raw, b.data = nil, nil
 	b.ends = b.ends[:0]
-	b.keyed, b.compacted = 0, 0
+	b.keyed, b.compacted, b.longestKeys = 0, 0, 0
 }
 
 // Shrink ends the use of the opened entry and gives memory back: every buffer

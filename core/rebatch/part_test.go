@@ -5,6 +5,7 @@ package rebatch_test
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -227,6 +228,45 @@ func TestPartTooLarge(t *testing.T) {
 	var e *rebatch.Error
 	if !errors.As(err, &e) || e.Reason != placement.TooLargeSingle || !errors.Is(err, rebatch.ErrTooLarge) || string(out) != "kept" {
 		t.Errorf("one byte too large: %v, %q", err, out)
+	}
+}
+
+// TestPartsFitTheDestination: a destination with a small message size gets more
+// and smaller parts, also where nothing compresses, and the same ones again.
+func TestPartsFitTheDestination(t *testing.T) {
+	const limit = 2000
+	var msgs []entrytest.Message
+	rng := rand.New(rand.NewPCG(9, 9))
+	for i := range 100 {
+		body := make([]byte, 10+rng.IntN(190))
+		for k := range body {
+			body[k] = byte(rng.Uint32())
+		}
+		msgs = append(msgs, entrytest.Keyed("k1", int64(i), body))
+	}
+	dst := oneSegment(t, keyhash.PIP486)
+	for c := codec.None; c <= codec.Snappy; c++ {
+		f, m := entrytest.Parse((&entrytest.Batch{Messages: msgs, Codec: c}).Bytes())
+		var b rebatch.Batch
+		if err := b.Open(&source, &f, &m, rebatch.Limits{MaxMessageBytes: limit}); err != nil {
+			t.Fatal(err)
+		}
+		parts, err := b.Plan(dst, nil, nil)
+		if err != nil || len(parts) < 6 || len(parts) > 30 {
+			t.Fatalf("%v: %d parts, %v", c, len(parts), err)
+		}
+		mask := rebatch.NewMask(100)
+		mask.Set(int(parts[3].Messages[0]))
+		want := summary(parts)[3]
+		for i := range parts {
+			out, _, err := b.AppendPart(nil, &parts[i], &origin, &rebatch.Options{KeepCodec: true, MaxMessageBytes: limit})
+			if err != nil || len(out) > limit {
+				t.Errorf("%v: part %d: %d bytes, %v", c, i, len(out), err)
+			}
+		}
+		if parts, err = b.Plan(dst, mask, nil); err != nil || len(parts) != 1 || parts[0].Rank != want.rank {
+			t.Errorf("%v: masked plan %v, %v, want rank %d", c, summary(parts), err, want.rank)
+		}
 	}
 }
 

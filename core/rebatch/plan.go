@@ -27,8 +27,9 @@ type Part struct {
 // of all messages, and a part without messages is left out.
 //
 // A part is cut before the message that would take it beyond the segment's cut
-// cap; a message larger than the cap is a part of its own. Sizes are those
-// before compression, so the codec has no say in it.
+// cap, or beyond what [Limits] say that the destination takes; a message larger
+// than that is a part of its own. Sizes are those before compression, so what the
+// codec makes of a part has no say in it.
 //
 // Errors are *[Error]: a layout without a ring, a segment with unknown buckets.
 func (b *Batch) Plan(dst *layout.Layout, mask Mask, parts []Part) ([]Part, error) {
@@ -48,7 +49,7 @@ func (b *Batch) Plan(dst *layout.Layout, mask Mask, parts []Part) ([]Part, error
 		if int(place>>16) != last {
 			rank, last = 0, int(place>>16)
 		}
-		to := b.cut(from, seg.CutBytes())
+		to := b.cut(from, min(seg.CutBytes(), b.room))
 		rank += int64(to - from)
 		p := Part{Segment: seg, Bucket: int(place & 0xFFFF), Rank: rank - 1}
 		if b.fill(&p, from, to, mask); len(p.Messages) > 0 {
