@@ -181,10 +181,13 @@ func (c *cutter) open(a *rebatchArgs) (*layout.Layout, *rebatch.Options, error) 
 	}
 	c.policy.MaxMessageBytes = opt.MaxMessageBytes
 	d := placement.Place(&c.src, dst, &c.frame, &c.meta, placement.Flags(a.entry.flags), &c.policy)
-	if d.Action != placement.Rebatch {
+	switch {
+	case d.Action == placement.Park && d.Reason == placement.Malformed:
+		return nil, nil, bad(C.GEOREP_E_FORMAT, "%s: its metadata says what can not be", d.Reason)
+	case d.Action != placement.Rebatch:
 		return nil, nil, bad(C.GEOREP_E_UNSUPPORTED, "not an entry to be cut: %s (%s)", d.Action, d.Reason)
 	}
-	lim := rebatch.Limits{MaxDecompressed: l.decompressed, MaxMessages: l.messages}
+	lim := rebatch.Limits{MaxDecompressed: l.decompressed, MaxMessages: l.messages, MaxMessageBytes: opt.MaxMessageBytes}
 	if err := c.batch.Open(&c.src, &c.frame, &c.meta, lim); err != nil {
 		return nil, nil, rebatchError(err)
 	}

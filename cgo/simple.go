@@ -47,9 +47,6 @@ func init() {
 	runtime.GOMAXPROCS(max(defaultProcs, runtime.NumCPU()))
 }
 
-//export georep_abi_version
-func georep_abi_version() C.uint32_t { return C.GEOREP_ABI_MAJOR<<16 | C.GEOREP_ABI_MINOR }
-
 //export georep_version
 func georep_version(buf unsafe.Pointer, capacity C.uint64_t, size *C.uint64_t) status {
 	return fenced(nil, func() error {

@@ -12,7 +12,7 @@
  * A MINIMAL HOST
  *   georep_error e = {.struct_size = sizeof e};
  *   georep_layout dst;
- *   if (georep_init(NULL, &e) || georep_layout_new(json, json_len, 0, &dst, &e)) return die(e.text);
+ *   if (georep_start() || georep_init(NULL, &e) || georep_layout_new(json, json_len, 0, &dst, &e)) return die(e.text);
  *   georep_source src = {.struct_size = sizeof src, .profile = GEOREP_PROFILE_PIP486,
  *                        .range_end = 65535, .topic = ..., .cluster = ..., .remote = ...};
  *   georep_entry in = {.addr = (uintptr_t)bytes, .len = n, .ledger = 5, .entry = 0};
@@ -249,9 +249,10 @@ uint32_t georep_abi_version(void);
  * without the NUL. E_SPACE if cap <= *len. */
 georep_status georep_version(char *buf, uint64_t cap, uint64_t *len);
 
-/* Starts the Go runtime in builds that do not start it while loading (the portable one). A C
- * host calls it before any other function but georep_abi_version; harmless, and GEOREP_OK,
- * where it is not needed. E_STATE: another copy of the library runs in this process. */
+/* Starts the Go runtime in builds that do not start it while loading (the portable one): there, a
+ * host calls it before any other function but georep_abi_version, which would wait for ever.
+ * Harmless, and GEOREP_OK, where it is not needed. Loading through JNI calls it. E_STATE: another
+ * copy of the library runs in this process. */
 georep_status georep_start(void);
 
 /* Sets the process-wide options; opt NULL = all defaults. Call it before the first entry is
