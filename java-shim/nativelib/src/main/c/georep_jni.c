@@ -2,8 +2,8 @@
  *
  * JNI entry points of libgeorep: addresses in, addresses out, over the public header only. No
  * upcalls, no Java objects, no array access; a call costs what the C function costs. The
- * methods are registered as a table in JNI_OnLoad, so no symbol but that one is exported for
- * Java and a method that the class declares otherwise fails at load time, not at first use.
+ * methods are registered from a table in JNI_OnLoad, so no symbol but that one is exported for
+ * Java; tests compare the table with the class and the header.
  */
 #include <jni.h>
 
@@ -370,13 +370,27 @@ static const JNINativeMethod methods[] = {
     {"view", "(JJ)Ljava/nio/ByteBuffer;", (void *)j_view},
 };
 
+static jint refuse(JNIEnv *env, const char *why) {
+    jclass error = (*env)->FindClass(env, "java/lang/UnsatisfiedLinkError");
+    if (error) (*env)->ThrowNew(env, error, why);
+    return JNI_ERR;
+}
+
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved) {
     JNIEnv *env = NULL;
     jclass cls;
+    size_t i;
     (void)reserved;
-    if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK || georep_start() != GEOREP_OK) { return JNI_ERR; }
+    if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK) return JNI_ERR;
+    if (georep_start() != GEOREP_OK) return refuse(env, "another copy of libgeorep runs in this process");
     cls = (*env)->FindClass(env, "georep/nativelib/Native");
     if (!cls) return JNI_ERR; /* the pending exception says more */
-    if ((*env)->RegisterNatives(env, cls, methods, sizeof methods / sizeof methods[0]) != 0) return JNI_ERR;
+    /* A jar of another version may lack a method. Then the version check in Java, which needs only the first one, has
+     * more to say than the exception here. */
+    for (i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        if ((*env)->RegisterNatives(env, cls, &methods[i], 1) == 0) continue;
+        if (i == 0) return JNI_ERR;
+        (*env)->ExceptionClear(env);
+    }
     return JNI_VERSION_1_8;
 }

@@ -14,10 +14,16 @@ final class Native {
 
     static {
         NativeLoader.load();
-        int v = abiVersion();
-        if (v >>> 16 != ABI_MAJOR || (v & 0xffff) < ABI_MINOR) {
-            throw new UnsatisfiedLinkError("libgeorep has ABI " + (v >>> 16) + "." + (v & 0xffff) + ", this jar needs "
-                    + ABI_MAJOR + "." + ABI_MINOR + " or a later minor version of the same major one");
+        checkVersion(abiVersion());
+    }
+
+    /** Refuses a library whose ABI this class does not fit. */
+    static void checkVersion(int v) {
+        int major = v >>> 16;
+        int minor = v & 0xffff;
+        if (major != ABI_MAJOR || minor < ABI_MINOR) {
+            throw new UnsatisfiedLinkError("libgeorep has ABI " + major + "." + minor + ", this jar needs " + ABI_MAJOR + "."
+                    + ABI_MINOR + " or a later minor version of the same major one (library: " + NativeLoader.loadedFrom() + ")");
         }
     }
 

@@ -30,6 +30,16 @@ class NativeLoaderTest {
     }
 
     @Test
+    void refusesAnotherAbi() {
+        Native.checkVersion(Native.ABI_MAJOR << 16 | Native.ABI_MINOR + 1);
+        for (int v : new int[] {(Native.ABI_MAJOR + 1) << 16, 0, (Native.ABI_MAJOR - 1) << 16 | 9}) {
+            assertThatThrownBy(() -> Native.checkVersion(v)).isInstanceOf(UnsatisfiedLinkError.class)
+                    .hasMessageContaining("has ABI " + (v >>> 16) + "." + (v & 0xffff))
+                    .hasMessageContaining("needs " + Native.ABI_MAJOR + "." + Native.ABI_MINOR).hasMessageContaining(".so");
+        }
+    }
+
+    @Test
     void extractsWhatMatchesItsChecksum() throws Exception {
         put(RESOURCE, "library");
         put(RESOURCE + ".sha256", sha("library") + "  libgeorep.so\n");
