@@ -30,8 +30,8 @@ func WindowConfig(c *pb.WindowConfig) (out window.Config, err error) {
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	if c.GetMaxInFlightBytes() > math.MaxInt64 || c.GetRetryMillis() > math.MaxInt32 {
-		return out, fmt.Errorf("%w: maxInFlightBytes or retryMillis is too large", ErrConfig)
+	if c.GetMaxInFlightBytes() > math.MaxInt64 || c.GetRetryMillis() > math.MaxInt32 || c.GetMaxUnitMillis() > math.MaxInt64 {
+		return out, fmt.Errorf("%w: maxInFlightBytes, retryMillis or maxUnitMillis is too large", ErrConfig)
 	}
 	return window.Config{
 		Source: placement.Source{Cluster: c.GetCluster(), Remote: c.GetRemote(), Segment: c.GetSegment(),
@@ -49,6 +49,7 @@ func WindowConfig(c *pb.WindowConfig) (out window.Config, err error) {
 		MaxInFlightBytes:    int64(c.GetMaxInFlightBytes()),
 		MaxOpenUnits:        int(c.GetMaxOpenUnits()),
 		RetryMillis:         int64(c.GetRetryMillis()),
+		MaxUnitMillis:       int64(c.GetMaxUnitMillis()),
 	}, nil
 }
 

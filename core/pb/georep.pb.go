@@ -791,8 +791,10 @@ type WindowConfig struct {
 	MaxInFlightBytes     uint64 `protobuf:"varint,17,opt,name=max_in_flight_bytes,json=maxInFlightBytes,proto3" json:"max_in_flight_bytes,omitempty"`
 	MaxOpenUnits         uint32 `protobuf:"varint,18,opt,name=max_open_units,json=maxOpenUnits,proto3" json:"max_open_units,omitempty"`
 	RetryMillis          uint64 `protobuf:"varint,19,opt,name=retry_millis,json=retryMillis,proto3" json:"retry_millis,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// Age at which a chunked message that does not become complete is given up.
+	MaxUnitMillis uint64 `protobuf:"varint,20,opt,name=max_unit_millis,json=maxUnitMillis,proto3" json:"max_unit_millis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WindowConfig) Reset() {
@@ -954,6 +956,13 @@ func (x *WindowConfig) GetMaxOpenUnits() uint32 {
 func (x *WindowConfig) GetRetryMillis() uint64 {
 	if x != nil {
 		return x.RetryMillis
+	}
+	return 0
+}
+
+func (x *WindowConfig) GetMaxUnitMillis() uint64 {
+	if x != nil {
+		return x.MaxUnitMillis
 	}
 	return 0
 }
@@ -1770,7 +1779,7 @@ const file_georep_proto_rawDesc = "" +
 	"\acounter\x18\x05 \x01(\x04R\acounter\x12*\n" +
 	"\x11max_message_bytes\x18\x06 \x01(\rR\x0fmaxMessageBytes\x12;\n" +
 	"\x0fdefault_profile\x18\a \x01(\x0e2\x12.georep.v1.ProfileR\x0edefaultProfile\x12%\n" +
-	"\x0eplugin_version\x18\b \x01(\tR\rpluginVersion\"\xba\x05\n" +
+	"\x0eplugin_version\x18\b \x01(\tR\rpluginVersion\"\xe2\x05\n" +
 	"\fWindowConfig\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x18\n" +
@@ -1795,7 +1804,8 @@ const file_georep_proto_rawDesc = "" +
 	"\x15max_in_flight_entries\x18\x10 \x01(\rR\x12maxInFlightEntries\x12-\n" +
 	"\x13max_in_flight_bytes\x18\x11 \x01(\x04R\x10maxInFlightBytes\x12$\n" +
 	"\x0emax_open_units\x18\x12 \x01(\rR\fmaxOpenUnits\x12!\n" +
-	"\fretry_millis\x18\x13 \x01(\x04R\vretryMillis\"8\n" +
+	"\fretry_millis\x18\x13 \x01(\x04R\vretryMillis\x12&\n" +
+	"\x0fmax_unit_millis\x18\x14 \x01(\x04R\rmaxUnitMillis\"8\n" +
 	"\bPosition\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\x03R\x06ledger\x12\x14\n" +
 	"\x05entry\x18\x02 \x01(\x03R\x05entry\"Q\n" +

@@ -52,6 +52,12 @@ public final class WindowConfig {
         return this;
     }
 
+    /** Age at which a chunked message that does not become complete is given up. */
+    public WindowConfig maxUnitMillis(long millis) {
+        wire.varint(20, millis);
+        return this;
+    }
+
     /** The bytes of the georep.v1.WindowConfig. */
     public byte[] toProto() {
         return wire.bytes();
