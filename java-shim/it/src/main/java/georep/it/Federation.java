@@ -4,25 +4,11 @@ package georep.it;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import org.apache.pulsar.client.admin.PulsarAdminException.ConflictException;
 import org.apache.pulsar.common.policies.data.TenantInfo;
 
 /** Makes clusters know each other and namespaces replicate; each has a configuration store of its own. */
 public final class Federation {
     private Federation() {
-    }
-
-    /** A call that may have been made before. */
-    private interface Call {
-        void run() throws Exception;
-    }
-
-    private static void once(Call c) throws Exception {
-        try {
-            c.run();
-        } catch (ConflictException e) {
-            // there already
-        }
     }
 
     /** Every cluster knows every other; tenant and namespace exist everywhere and replicate among all of them. */
@@ -38,10 +24,10 @@ public final class Federation {
     public static void introduce(Cluster... clusters) throws Exception {
         for (Cluster at : clusters) {
             for (Cluster c : clusters) {
-                try {
-                    at.admin().clusters().createCluster(c.name, c.addresses());
-                } catch (ConflictException e) {
+                if (at.admin().clusters().getClusters().contains(c.name)) {
                     at.admin().clusters().updateCluster(c.name, c.addresses());
+                } else {
+                    at.admin().clusters().createCluster(c.name, c.addresses());
                 }
             }
         }
@@ -52,15 +38,25 @@ public final class Federation {
         String tenant = namespace.substring(0, namespace.indexOf('/'));
         for (Cluster c : clusters) {
             TenantInfo info = TenantInfo.builder().adminRoles(Set.of("admin")).allowedClusters(names(clusters)).build();
-            try {
-                c.admin().tenants().createTenant(tenant, info);
-            } catch (ConflictException e) {
-                c.admin().tenants().updateTenant(tenant, info);
-            }
-            once(() -> c.admin().tenants().createTenant("pulsar", TenantInfo.builder().adminRoles(Set.of("admin"))
-                    .allowedClusters(Set.of(c.name)).build()));
-            once(() -> c.admin().namespaces().createNamespace("pulsar/system"));
-            once(() -> c.admin().namespaces().createNamespace(namespace));
+            tenant(c, tenant, info);
+            tenant(c, "pulsar", TenantInfo.builder().adminRoles(Set.of("admin")).allowedClusters(Set.of(c.name))
+                    .build());
+            namespaceAt(c, "pulsar/system");
+            namespaceAt(c, namespace);
+        }
+    }
+
+    private static void tenant(Cluster c, String name, TenantInfo info) throws Exception {
+        if (c.admin().tenants().getTenants().contains(name)) {
+            c.admin().tenants().updateTenant(name, info);
+        } else {
+            c.admin().tenants().createTenant(name, info);
+        }
+    }
+
+    private static void namespaceAt(Cluster c, String name) throws Exception {
+        if (!c.admin().namespaces().getNamespaces(name.substring(0, name.indexOf('/'))).contains(name)) {
+            c.admin().namespaces().createNamespace(name);
         }
     }
 

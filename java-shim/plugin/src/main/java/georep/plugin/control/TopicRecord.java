@@ -84,6 +84,11 @@ public final class TopicRecord {
         }
     }
 
+    /** A topic that only receives needs an id as well: its peers must be able to tell it from one of the same name. */
+    public void ensureInstance() {
+        properties.computeIfAbsent(INSTANCE, k -> newInstance());
+    }
+
     /** Replication is enabled for exactly these remotes; those that are new start a generation. */
     public void setRemotes(Set<String> remotes) {
         Set<String> old = remotes();
@@ -96,7 +101,7 @@ public final class TopicRecord {
             properties.remove(REMOTES);
         } else {
             properties.put(REMOTES, String.join(",", new TreeSet<>(remotes)));
-            properties.computeIfAbsent(INSTANCE, k -> newInstance());
+            ensureInstance();
         }
     }
 

@@ -69,7 +69,11 @@ public class ReplicationResource extends AdminResource {
     private void answerState(AsyncResponse rsp, String tenant, String namespace, String topic) {
         run(rsp, p -> {
             TopicName tn = topic(tenant, namespace, topic);
-            return leader(p, tn).thenCompose(c -> p.records().fresh(tn).thenApply(m -> {
+            // reads only, but for the first question to a topic that has no instance id: it may only receive
+            return leader(p, tn).thenCompose(c -> p.records().change(tn, (m, r) -> {
+                r.ensureInstance();
+                r.recordSegments(m, p.firstSegment());
+            }).thenApply(m -> {
                 p.counters().handshakes.increment();
                 return Json.fromProto("PeerState", Peer.buildState(json(m), pulsar().getConfiguration()
                         .getClusterName(), tn.toString(), TopicRecord.of(m).term(), c.nextCounter(),
