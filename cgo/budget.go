@@ -11,8 +11,6 @@ import "C"
 import (
 	"unsafe"
 
-	"google.golang.org/protobuf/proto"
-
 	"georep/core/budget"
 	"georep/core/control"
 	"georep/core/pb"
@@ -152,25 +150,4 @@ func georep_budget_status(h C.georep_budget, out unsafe.Pointer, capacity C.uint
 
 func onBudget(h C.georep_budget, f func(b *budgetBox) error) status {
 	return fenced(nil, func() error { return with(&budgets, uint64(h), f) })
-}
-
-// message parses the caller's protobuf bytes into m.
-func message(what string, p unsafe.Pointer, n C.uint32_t, m proto.Message) error {
-	b, err := view(what, p, uint64(n), maxControlBytes)
-	if err != nil {
-		return err
-	}
-	if err := proto.Unmarshal(b, m); err != nil {
-		return bad(C.GEOREP_E_FORMAT, "%s: %w", what, err)
-	}
-	return nil
-}
-
-// giveMessage writes the bytes of m into the caller's memory.
-func giveMessage(m proto.Message, out unsafe.Pointer, capacity C.uint64_t, size *C.uint64_t) error {
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		return withCode(C.GEOREP_E_FORMAT, err)
-	}
-	return give(b, out, capacity, size)
 }

@@ -41,7 +41,7 @@ func convert(name unsafe.Pointer, nameLen C.uint32_t, in unsafe.Pointer, n C.uin
 		}
 		got, err := f(string(m), b)
 		if err != nil {
-			return withCode(C.GEOREP_E_FORMAT, err)
+			return controlError(err)
 		}
 		return give(got, out, capacity, size)
 	})

@@ -181,7 +181,7 @@ func georep_dedup_snapshot(h C.georep_dedup, out unsafe.Pointer, capacity C.uint
 //export georep_dedup_load
 func georep_dedup_load(h C.georep_dedup, snapshot unsafe.Pointer, n C.uint32_t, e *errText) status {
 	return fenced(e, func() error {
-		s, err := view("snapshot", snapshot, uint64(n), maxControlBytes)
+		s, err := view("snapshot", snapshot, uint64(n), maxSnapshot)
 		if err != nil {
 			return err
 		}

@@ -8,17 +8,22 @@ package main
 */
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"georep/core/control"
+)
 
 // Caps of single calls. Everything that is allocated in proportion to an
 // argument is checked against one of them first.
 const (
-	maxControlBytes = 64 << 20 // one JSON text or message
-	maxOutBytes     = 1 << 40  // an arena or output buffer, as claimed
-	maxCallItems    = 1 << 16  // entries, events, actions or parts of one call
-	maxStructSize   = 4096     // of an option struct
-	maxNameBytes    = 64 << 10 // a cluster, topic or message name
-	maxMaskBytes    = 1 << 20  // a bit for each message
+	maxControlBytes = control.MaxBytes // one JSON text or message
+	maxSnapshot     = 256 << 20        // of a dedup table
+	maxOutBytes     = 1 << 40          // an arena or output buffer, as claimed
+	maxCallItems    = 1 << 16          // entries, events, actions or parts of one call
+	maxStructSize   = 4096             // of an option struct
+	maxNameBytes    = 64 << 10         // a cluster, topic or message name
+	maxMaskBytes    = 1 << 20          // a bit for each message
 )
 
 // addr turns an address that came in a struct into a pointer.

@@ -37,7 +37,7 @@ func ToJSON(name string, b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := proto.Unmarshal(b, m); err != nil {
+	if err := Unmarshal(b, m); err != nil {
 		return nil, fmt.Errorf("control: %s: %w", name, err)
 	}
 	text, err := protojson.Marshal(m)
@@ -57,6 +57,9 @@ func FromJSON(name string, text []byte) ([]byte, error) {
 	m, err := New(name)
 	if err != nil {
 		return nil, err
+	}
+	if err := boundJSON(text); err != nil {
+		return nil, fmt.Errorf("control: %s: %w", name, err)
 	}
 	if err := protojson.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("control: %s: %w", name, err)

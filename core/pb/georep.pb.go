@@ -791,7 +791,7 @@ type WindowConfig struct {
 	MaxInFlightBytes     uint64 `protobuf:"varint,17,opt,name=max_in_flight_bytes,json=maxInFlightBytes,proto3" json:"max_in_flight_bytes,omitempty"`
 	MaxOpenUnits         uint32 `protobuf:"varint,18,opt,name=max_open_units,json=maxOpenUnits,proto3" json:"max_open_units,omitempty"`
 	RetryMillis          uint64 `protobuf:"varint,19,opt,name=retry_millis,json=retryMillis,proto3" json:"retry_millis,omitempty"`
-	// Age at which a chunked message that does not become complete is given up.
+	// Longest wait for the next chunk of a message before what is there is parked.
 	MaxUnitMillis uint64 `protobuf:"varint,20,opt,name=max_unit_millis,json=maxUnitMillis,proto3" json:"max_unit_millis,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -52,7 +52,7 @@ public final class WindowConfig {
         return this;
     }
 
-    /** Age at which a chunked message that does not become complete is given up. */
+    /** Longest wait for the next chunk of a message before what is there is parked. */
     public WindowConfig maxUnitMillis(long millis) {
         wire.varint(20, millis);
         return this;
