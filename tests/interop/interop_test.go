@@ -190,6 +190,28 @@ var expectations = map[string]struct {
 	"java-keyvalue-single": {`none nullkey schema=0000000000000000`, []string{"v2"}},
 	"java-broker-metadata": {`none broker batch=2 key="k1" seq=0-1`, []string{`key="k1" seq=0 one`, `key="k2" seq=1 two`}},
 
+	"cpp-batch-none":   {`none batch=3 key="k1"`, three},
+	"cpp-batch-lz4":    {`lz4 batch=3 key="k1"`, three},
+	"cpp-batch-zlib":   {`zlib batch=3 key="k1"`, three},
+	"cpp-batch-zstd":   {`zstd batch=3 key="k1"`, three},
+	"cpp-batch-snappy": {`snappy batch=3 key="k1"`, three},
+	"go-batch-none":    {`none batch=3 key="k1" i:1`, three},
+	"go-batch-lz4":     {`lz4 batch=3 key="k1" i:1`, three},
+	"go-batch-zlib":    {`zlib batch=3 key="k1" i:1`, three},
+	"go-batch-zstd":    {`zstd batch=3 key="k1" i:1`, three},
+	"go-batch-snappy":  {`snappy batch=3 key="k1" i:1`, three},
+	"cpp-batch-of-one": {`none batch=1 key="k1"`, []string{`key="k1" seq=0 a:b alone`}},
+	"go-batch-of-one":  {`none batch=1 key="k1" a:b`, []string{`key="k1" seq=0 a:b alone`}},
+	"cpp-batch-keys": {`none batch=5 key="k1"`, []string{
+		`key="k1" seq=0 plain key`, `key="k2" order="order" seq=1 both keys`, `order="order" seq=2 ordering key alone`,
+		`seq=3 no key`, `key="k4" seq=4 `,
+	}},
+	"go-batch-keys": {`none batch=5 key="k1"`, []string{
+		`key="k1" seq=0 plain key`, `key="k2" order="order" seq=1 both keys`, `order="order" seq=2 ordering key alone`,
+		`seq=3 no key`, `key="k4" seq=4 `,
+	}},
+	"go-replicate-to": {`none key="k1" to=west to=north`, []string{"two"}},
+
 	"hand-unknown-fields":    {`none batch=2 key="k1" stamp=0x602a-0x8ba8`, []string{`key="k1" one`, `key="k2" two`}},
 	"hand-framed-one":        {`none batch=1`, []string{`key="k1" framed`}},
 	"hand-go-style":          {`none batch=2 key="k1" first:of the first message`, []string{`key="k1" a`, `key="k1" b`}},
