@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.it;
+
+import static georep.it.SourcePair.assertCopied;
+import static georep.it.SourcePair.backlogs;
+import static georep.it.SourcePair.counter;
+import static georep.it.SourcePair.status;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import georep.it.SourcePair.Rise;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+
+/** Remotes that go, come, lack the plugin, are switched off and on, or join late. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Timeout(value = 150, unit = TimeUnit.SECONDS)
+class SourceRemoteTest {
+    private Cluster a;
+    private Cluster b;
+
+    private static int freePort() throws IOException {
+        try (ServerSocket s = new ServerSocket(0)) {
+            return s.getLocalPort();
+        }
+    }
+
+    @BeforeAll
+    void start() throws Exception {
+        int binary = freePort();
+        int http = freePort();
+        a = ClusterSpec.named("cluster-a").key("georepStallSeconds", 2).start(Dirs.fresh());
+        b = ClusterSpec.named("cluster-b").with(c -> {
+            c.setBrokerServicePort(Optional.of(binary)); // a cluster that comes back has its addresses again
+            c.setWebServicePort(Optional.of(http));
+        }).start(Dirs.fresh());
+        Federation.introduce(a, b);
+    }
+
+    @AfterAll
+    void stop() throws Exception {
+        a.close();
+        b.close();
+    }
+
+    private String topic(String namespace, String name, int segmentsA, int segmentsB) throws Exception {
+        String t = "topic://" + namespace + "/" + name;
+        Federation.topic(t, segmentsA, a);
+        Federation.topic(t, segmentsB, b);
+        return t;
+    }
+
+    @Test
+    void remoteGoesAndComesBack() throws Exception {
+        Federation.of("down/ns", a, b);
+        String t = topic("down/ns", "x", 1, 2);
+        Rise r = new Rise(a, b, "parts", "goBacks");
+        try (Traffic x = Traffic.start(a, t, 50, 0)) {
+            x.more(1000);
+            b.broker.close();
+            x.more(1000);
+            JsonNode[] s = new JsonNode[1];
+            Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> {
+                s[0] = status(a, t).get(0);
+                return s[0].path("stalled").asBoolean();
+            });
+            assertThat(s[0].path("backlog").asLong()).isPositive();
+            assertThat(s[0].path("delaySeconds").asLong()).as("age of the oldest entry").isPositive();
+            assertThat(s[0].path("trouble").asText()).isNotEmpty();
+            b.startAgain();
+            x.more(1000);
+            x.finish();
+        }
+        assertCopied(a, b, t);
+        assertThat(r.of("parts")).isPositive();
+        assertThat(r.of("goBacks")).as("sends were lost with the remote").isPositive();
+        assertThat(status(a, t).get(0).path("stalled").asBoolean()).isFalse();
+    }
+
+    @Test
+    void nothingIsWrittenToARemoteWithoutThePlugin() throws Exception {
+        try (Cluster stock = ClusterSpec.named("cluster-s").stock().start(Dirs.fresh())) {
+            Federation.introduce(a, stock);
+            Federation.of("stock/ns", a, stock);
+            String t = "topic://stock/ns/x";
+            Federation.topic(t, 1, a, stock);
+            Publish.v5(a, t, 0, 500, 10);
+            Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
+                JsonNode s = status(a, t).get(0);
+                assertThat(s.path("window").path("state").asText()).as("%s", s).isEqualTo("unsupported");
+                assertThat(s.path("remoteStatus").asText()).contains("no plugin");
+                assertThat(s.path("backlog").asLong()).isPositive();
+                assertThat(s.path("connected").asBoolean()).isFalse();
+            });
+            var os = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+            long cpu = os.getProcessCpuTime();
+            TimeUnit.SECONDS.sleep(5); // the measure is CPU per time
+            long used = TimeUnit.NANOSECONDS.toMillis(os.getProcessCpuTime() - cpu);
+            assertThat(used).as("milliseconds of CPU in 5 s, three brokers").isLessThan(1500);
+            assertThat(stock.broker.getBrokerService().getTopicIfExists("segment://stock/ns/x/0000-ffff-0").get()
+                    .orElseThrow().getProducers()).as("producers at the remote").isEmpty();
+            assertThat(((org.apache.pulsar.broker.service.persistent.PersistentTopic) stock.broker.getBrokerService()
+                    .getTopicIfExists("segment://stock/ns/x/0000-ffff-0").get().orElseThrow()).getManagedLedger()
+                    .getNumberOfEntries()).as("entries at the remote").isZero();
+            Federation.stop(a, "stock/ns");
+        }
+    }
+
+    @Test
+    void earliestAfterLatestSendsTheOldEntries() throws Exception {
+        Federation.create("start-at/ns", a, b);
+        String t = topic("start-at/ns", "x", 2, 3);
+        Publish.v5(a, t, 0, 300, 30);
+
+        a.broker.getConfiguration().setReplicationStartAt("Latest");
+        try {
+            Federation.replicate(a, "start-at/ns", Set.of(a.name, b.name));
+            replicated(t, true);
+            Publish.v5(a, t, 300, 600, 30);
+            drained(t);
+            assertThat(StoredMessages.of(b, t).from(a.name).stream().map(StoredMessages.Message::number).sorted())
+                    .as("latest").containsExactlyElementsOf(range(300, 600));
+
+            Federation.stop(a, "start-at/ns");
+            replicated(t, false);
+            Publish.v5(a, t, 600, 700, 30);
+            assertThat(StoredMessages.of(b, t).count(a.name)).as("while it is off").isEqualTo(300);
+
+            a.broker.getConfiguration().setReplicationStartAt("Earliest");
+            Federation.replicate(a, "start-at/ns", Set.of(a.name, b.name));
+            replicated(t, true);
+        } finally {
+            a.broker.getConfiguration().setReplicationStartAt("Earliest");
+        }
+        drained(t);
+        StoredMessages copy = StoredMessages.of(b, t);
+        assertThat(copy.from(a.name).stream().map(StoredMessages.Message::number).distinct().sorted())
+                .as("everything is there").containsExactlyElementsOf(range(0, 700));
+        assertThat(copy.count(a.name)).as("a new generation sends all of it, by the operator's choice")
+                .isEqualTo(300 + 700);
+    }
+
+    private static java.util.List<Integer> range(int from, int to) {
+        return java.util.stream.IntStream.range(from, to).boxed().toList();
+    }
+
+    private void replicated(String topic, boolean on) throws Exception {
+        Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
+            for (String s : SegmentLog.segments(a, topic)) {
+                var r = a.segment(s).getReplicators().get(b.name);
+                assertThat(r != null && r.isConnected()).as(s).isEqualTo(on);
+            }
+        });
+        if (!on) {
+            assertThat(status(a, topic)).as("replicators left").isEmpty();
+        }
+    }
+
+    private void drained(String topic) {
+        Awaitility.await().atMost(Duration.ofSeconds(60)).untilAsserted(() ->
+                assertThat(backlogs(a, topic, b.name)).containsOnly(0L));
+    }
+
+    @Test
+    void aThirdClusterJoins() throws Exception {
+        Federation.of("third/ns", a, b);
+        String t = topic("third/ns", "x", 2, 1);
+        try (Traffic x = Traffic.start(a, t, 50, 0);
+                Cluster c = ClusterSpec.named("cluster-c").dedup(true).start(Dirs.fresh())) {
+            x.more(1000);
+            Federation.introduce(a, b, c);
+            Federation.create("third/ns", a, b, c);
+            c.admin().scalableTopics().createScalableTopic(t, 3);
+            for (Cluster at : new Cluster[]{a, b, c}) {
+                Federation.replicate(at, "third/ns", Set.of(a.name, b.name, c.name));
+            }
+            x.more(1000);
+            x.finish();
+            assertCopied(a, c, t);
+            assertCopied(a, b, t);
+            assertThat(counter(a, c, "parts")).isPositive();
+            assertThat(StoredMessages.of(c, t).all().stream().map(StoredMessages.Message::from).distinct())
+                    .as("B forwards nothing").containsExactly(a.name);
+            Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() ->
+                    assertThat(counter(b, c, "dropped")).as("B drops what it has from A").isPositive());
+            for (Cluster at : new Cluster[]{a, b}) {
+                Federation.replicate(at, "third/ns", Set.of(a.name, b.name));
+            }
+            Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
+                for (String s : SegmentLog.segments(a, t)) {
+                    assertThat(a.segment(s).getReplicators()).as("the remote was removed").doesNotContainKey(c.name);
+                }
+            });
+        }
+    }
+}
