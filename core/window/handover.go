@@ -77,12 +77,14 @@ func (w *Window) handOver(r *ready, it *item) bool {
 		if it.meta.HasBatch && !it.meta.Encrypted {
 			return w.handOverFitting(r, it, &dec)
 		}
-		dec.Route = w.cfg.Source.Range.Start
+		// It may have been placed by its key before it fitted.
+		dec.Route = placement.Route(&w.cfg.Source, w.remote, &it.meta)
 		return w.handOverWhole(r, it, &dec)
 	case placement.Rebatch:
 		return w.handOverBatch(r, it, dec.Reason)
 	}
-	if dec.Reason == placement.EncryptedBatch && w.storedWhole(it, w.cfg.Source.Range.Start) {
+	if dec.Reason == placement.EncryptedBatch &&
+		w.storedWhole(it, placement.Route(&w.cfg.Source, w.remote, &it.meta)) {
 		w.alreadyStored(it, 0) // it fitted a destination that is sealed now
 		return true
 	}
@@ -161,7 +163,8 @@ func (w *Window) handOverBatch(r *ready, it *item, reason placement.Reason) bool
 		return true
 	}
 	b := &w.job.batch
-	lim := rebatch.Limits{MaxDecompressed: w.cfg.MaxDecompressed, MaxMessages: w.cfg.MaxMessages}
+	lim := rebatch.Limits{MaxDecompressed: w.cfg.MaxDecompressed, MaxMessages: w.cfg.MaxMessages,
+		MaxMessageBytes: w.policy.MaxMessageBytes}
 	if err := b.Open(&w.cfg.Source, &it.frame, &it.meta, lim); err != nil {
 		w.park(it, reasonOf(err))
 		return true

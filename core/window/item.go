@@ -36,6 +36,8 @@ type item struct {
 	trouble   []trouble    // destinations that refused it
 	unit      *unit        // chunked message it belongs to
 	storedAt  uint64       // destination that stored it (chunks only)
+	follower  *item        // chunk to delete from the cursor once this one is
+	waits     bool         // is a follower of one that is not deleted yet
 	parked    placement.Reason
 	announced bool  // a Parked action was given
 	deleting  bool  // a Delete is with the driver

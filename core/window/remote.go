@@ -10,16 +10,18 @@ import (
 
 // SetRemote takes the remote's state: its complete DAG, sealed segments too,
 // and the largest message it stores, in bytes (0 = not known). A layout with a
-// lower epoch than the present one is ignored.
+// lower epoch than the present one is ignored; the handshake that brought it
+// clears a Block all the same.
 func (w *Window) SetRemote(l *layout.Layout, maxMessageBytes int) error {
 	if l == nil {
 		return fmt.Errorf("%w: no layout", ErrConfig)
 	}
+	w.block = BlockNone
 	if w.remote != nil && l.Epoch() < w.remote.Epoch() {
 		return nil
 	}
 	w.abandonJob() // it was planned for the layout before
-	w.block, w.quiet = BlockNone, false
+	w.quiet = false
 	w.remote = l
 	w.policy.MaxMessageBytes = maxMessageBytes
 	for _, d := range w.dests {

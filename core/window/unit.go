@@ -125,8 +125,14 @@ func (w *Window) completeUnit(u *unit) {
 		}
 	}
 	w.removeUnit(u)
-	for _, it := range u.items {
+	// Chunk 0 leaves the cursor first, each other one after the one before it: what
+	// a new owner finds is then never a chunk 0 whose followers are gone, which would
+	// look like a message that has just begun.
+	for i, it := range u.items {
 		it.unit = nil
+		if i > 0 {
+			it.waits, u.items[i-1].follower = true, it
+		}
 		w.finish(it)
 	}
 }

@@ -184,6 +184,10 @@ func (w *Window) Tick(nowMillis int64) {
 func (w *Window) Deleted(pos entry.Position) {
 	if it := w.find(pos); it != nil && it.deleting {
 		it.deleting, it.gone = false, true
+		if f := it.follower; f != nil {
+			it.follower, f.waits = nil, false
+			w.requestDelete(f)
+		}
 		w.trim()
 	}
 }
@@ -198,7 +202,7 @@ func (w *Window) DeleteFailed(pos entry.Position) {
 }
 
 func (w *Window) requestDelete(it *item) {
-	if !it.deleting && !it.gone {
+	if !it.deleting && !it.gone && !it.waits {
 		it.deleting = true
 		w.push(Action{Kind: Delete, Position: it.pos})
 	}

@@ -166,7 +166,9 @@ func (rp *replicator) delete(pos entry.Position) {
 		if w.chance(faults.DeleteFails, 0.02) {
 			rp.win.DeleteFailed(pos)
 		} else {
-			rp.cur.delete(rp.seg.index(pos))
+			i := rp.seg.index(pos)
+			rp.cur.delete(i)
+			rp.mine[i] = true
 			rp.win.Deleted(pos)
 		}
 		rp.wake()

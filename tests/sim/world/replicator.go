@@ -32,6 +32,7 @@ type replicator struct {
 	grants  int   // rises when a slot is given back: older grants are stale
 	asked   map[uint64]bool
 	told    map[entry.Position]bool // parked positions that the operator was told
+	mine    map[int]bool            // deleted by this owner: a read may have been on its way
 	ticking bool
 	pumping bool
 	stopped bool
@@ -51,7 +52,7 @@ func (w *World) startReplicator(s *segment, r *remote, delay int64) {
 		rp := &replicator{w: w, id: w.owners, seg: s, r: r, key: budget.Key(w.owners), cur: s.cursors[r],
 			life: w.chk.Life(r.name, r.generation), sender: &check.Sender{ID: w.owners, Told: map[uint64]bool{}},
 			gate: window.NewGate(s.info.ID), lent: map[entry.Position][]byte{}, asked: map[uint64]bool{},
-			told: map[entry.Position]bool{}}
+			told: map[entry.Position]bool{}, mine: map[int]bool{}}
 		win, err := window.New(window.Config{Source: w.placementSource(s, r), Topic: topicName, Instance: instance,
 			Generation: r.generation, PlaceEncryptedBatch: w.opt.place, ParkedPass: w.opt.pass, KeepCodec: w.opt.keepCodec,
 			MaxEntryBytes: 1 << 20, MaxDecompressed: 1 << 20, MaxMessages: 1000, MaxInFlightEntries: w.opt.window,
@@ -174,7 +175,7 @@ func (rp *replicator) feed() {
 	for entries > 0 && bytes > 0 && rp.readAt < len(rp.seg.log) {
 		i := rp.readAt
 		rp.readAt++
-		if rp.cur.has(i) && !rp.w.chance(faults.Reread, 0.01) {
+		if rp.cur.has(i) && !(rp.mine[i] && rp.w.chance(faults.Reread, 0.01)) {
 			continue
 		}
 		e := rp.seg.log[i]
