@@ -47,7 +47,7 @@ type comparison struct {
 	group []int32  // entries of src, by where they were published
 	rank  []int32  // by message of src: its place in its key's sequence, from 1
 	met   []bool   // by message of src
-	hint  []int32  // by entry of src: where to look first
+	find  []int32  // messages of src: those of each entry by digest, then index
 	last  []int32  // by key: highest rank met so far
 	odd   []oddity // copies that are like nothing in the origin
 }
@@ -65,7 +65,7 @@ func newComparison(r *Report, src, dst *Log, origin int32) *comparison {
 		report: r, src: src, dst: dst, origin: origin,
 		rank: make([]int32, len(src.messages)),
 		met:  make([]bool, len(src.messages)),
-		hint: make([]int32, len(src.entries)),
+		find: make([]int32, len(src.messages)),
 		last: make([]int32, len(src.keys.texts)),
 	}
 	next := make([]int32, len(src.keys.texts))
@@ -79,7 +79,14 @@ func newComparison(r *Report, src, dst *Log, origin int32) *comparison {
 			k := src.messages[m].key
 			next[k]++
 			c.rank[m] = next[k]
+			c.find[m] = m
 		}
+		slices.SortFunc(c.find[e.first:e.first+e.n], func(x, y int32) int {
+			if n := src.messages[x].digest.compare(src.messages[y].digest); n != 0 {
+				return n
+			}
+			return cmp.Compare(x, y)
+		})
 	}
 	slices.SortStableFunc(c.group, func(x, y int32) int {
 		return src.entries[x].of.compare(src.entries[y].of.Place)
@@ -140,26 +147,22 @@ func (c *comparison) outside(e *stored) {
 	}
 }
 
-// match finds message i of e among the messages of group.
+// match finds message i of e among the messages of group. Of those that look
+// alike the first that was not met is meant: twins have one key, so the copy has
+// them in the origin's order.
 func (c *comparison) match(group []int32, e *stored, i int32) {
 	msg := c.dst.messages[e.first+i]
 	again := false
 	for _, g := range group {
 		s := &c.src.entries[g]
-		for k := range s.n {
-			at := (c.hint[g] + k) % s.n
-			m := s.first + at
-			if c.src.messages[m].digest != msg.digest {
-				continue
-			}
-			if c.met[m] {
-				again = true
-				continue
-			}
-			c.met[m], c.hint[g] = true, at+1
-			c.ordered(s, m, e, i)
+		twins := c.twins(s, msg.digest)
+		// They are met in order, so the met ones come first.
+		if n := sort.Search(len(twins), func(k int) bool { return !c.met[twins[k]] }); n < len(twins) {
+			c.met[twins[n]] = true
+			c.ordered(s, twins[n], e, i)
 			return
 		}
+		again = again || len(twins) > 0
 	}
 	if again {
 		c.n.Duplicates++
@@ -167,6 +170,17 @@ func (c *comparison) match(group []int32, e *stored, i int32) {
 		return
 	}
 	c.odd = append(c.odd, oddity{e, i, msg.key, e.of})
+}
+
+// twins returns the messages of s with this digest, by index.
+func (c *comparison) twins(s *stored, d digest) []int32 {
+	all := c.find[s.first : s.first+s.n]
+	lo := sort.Search(len(all), func(k int) bool { return c.src.messages[all[k]].digest.compare(d) >= 0 })
+	hi := lo
+	for hi < len(all) && c.src.messages[all[hi]].digest == d {
+		hi++
+	}
+	return all[lo:hi]
 }
 
 // ordered checks the place of message m of src, now met, in its key's sequence.

@@ -3,6 +3,7 @@
 package verify
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -20,6 +21,8 @@ var errUnreadable = errors.New("verify: unreadable entry")
 // digest is the first half of a SHA-256 over everything of a message that
 // replication must keep.
 type digest [16]byte
+
+func (d digest) compare(o digest) int { return bytes.Compare(d[:], o[:]) }
 
 // opener takes entries apart and digests what is in them; it reuses its memory.
 type opener struct {
