@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.demo;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import georep.it.Cluster;
 import georep.it.ClusterSpec;
 import georep.it.Federation;
+import georep.it.Http;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.logging.LogManager;
 import org.apache.pulsar.client.api.v5.PulsarClient;
 import org.apache.pulsar.common.policies.data.RetentionPolicies;
 
@@ -34,6 +37,7 @@ public final class Demo {
     /** Ends the process itself: brokers leave threads behind. */
     public static void main(String[] args) {
         int status = 1;
+        LogManager.getLogManager().reset(); // what speaks java.util.logging would speak on the demo's console
         try {
             Verdict v = new Demo(Settings.of(System.getenv())).run();
             v.faults().forEach(f -> System.out.println("  " + f));
@@ -102,10 +106,22 @@ public final class Demo {
                 moved = System.nanoTime();
             } else if (System.nanoTime() - moved > (m.backlog() == 0 && load.done() ? STALL.toNanos() / 4
                     : STALL.toNanos())) {
-                say("nothing moves any more");
+                say("nothing moves any more; the plugin on A says:");
+                stuck();
                 return;
             }
             Thread.sleep(250);
+        }
+    }
+
+    /** What the plugin says of every segment that has a backlog. */
+    private void stuck() throws Exception {
+        String path = "/admin/v2/scalable-repl/status/" + TOPIC.substring("topic://".length());
+        for (JsonNode s : Http.get(a.broker, path, null).json().path("segments")) {
+            JsonNode r = s.path("remotes").path(b.name);
+            if (r.path("backlog").asLong() > 0) {
+                say("  segment %s %s: %s", s.path("id"), s.path("state").asText(), r);
+            }
         }
     }
 
@@ -124,6 +140,10 @@ public final class Demo {
         Sequences got = receiver.stop();
         say("received %,d; georep verify reads both logs", received);
         Verify.Answer answer = Verify.run(settings.command(), a, b, TOPIC);
+        long again = answer.total("messages") - load.acked();
+        if (again > 0) {
+            say("%,d messages are twice in A's log: its clients sent them again when their segment was sealed", again);
+        }
         String consumer = StoredMessages.read(a, TOPIC).difference(got);
         Verdict v = new Verdict(load.acked(), received, answer, metrics.sample(), splits, consumer,
                 (System.nanoTime() - began) / 1_000_000);

@@ -6,7 +6,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
@@ -25,6 +27,8 @@ final class Load implements AutoCloseable {
     private static final int BODY = 400;
     private static final int BATCH = 100;
     private static final int UNACKED = 4000; // per producer
+    private static final int ATTEMPTS = 20;
+    private static final int UNANSWERED_SECONDS = 10;
     private static final int KEYLESS = 20;   // one message in so many has no key
 
     private final List<Producer<byte[]>> producers = new ArrayList<>();
@@ -81,23 +85,40 @@ final class Load implements AutoCloseable {
                     LockSupport.parkNanos((long) Math.min(wait, 5e6));
                 }
                 room.acquire();
-                int number = next.getAndIncrement();
-                AsyncMessageBuilder<byte[]> m = p.async().newMessage().value(body(number));
-                if (!keyless) {
-                    m = m.key("user-" + number % KEYS);
-                }
-                m.send().whenComplete((id, e) -> {
-                    room.release();
-                    if (e != null) {
-                        failure.compareAndSet(null, e);
-                    } else {
-                        acked.incrementAndGet();
-                    }
-                });
+                send(p, next.getAndIncrement(), keyless, room, 1);
             }
         } catch (InterruptedException | RuntimeException e) {
             failure.compareAndSet(null, e);
         }
+    }
+
+    /**
+     * Sends a message until it is stored. When a segment is sealed this client may throw, or never answer, where it
+     * should route again; an application sends again, so the message may be stored twice on A.
+     */
+    private void send(Producer<byte[]> p, int number, boolean keyless, Semaphore room, int attempt) {
+        AsyncMessageBuilder<byte[]> m = p.async().newMessage().value(body(number));
+        if (!keyless) {
+            m = m.key("user-" + number % KEYS);
+        }
+        CompletableFuture<?> sent;
+        try {
+            sent = m.send().orTimeout(UNANSWERED_SECONDS, TimeUnit.SECONDS);
+        } catch (RuntimeException e) {
+            sent = CompletableFuture.failedFuture(e);
+        }
+        sent.whenComplete((id, e) -> {
+            if (e == null) {
+                room.release();
+                acked.incrementAndGet();
+            } else if (attempt == ATTEMPTS) {
+                failure.compareAndSet(null, e);
+                room.release();
+            } else {
+                CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS)
+                        .execute(() -> send(p, number, keyless, room, attempt + 1));
+            }
+        });
     }
 
     /** A message's number, then text that compresses like text. */

@@ -13,7 +13,7 @@ import java.util.Map;
  * @param sabotage what happens to one entry on B, to see that the verdict notices (DEMO_SABOTAGE)
  */
 record Settings(int messages, Path home, Sabotage.Kind sabotage) {
-    private static final int DEFAULT_MESSAGES = 150_000;
+    private static final int DEFAULT_MESSAGES = 120_000;
     private static final int MAX_MESSAGES = 50_000_000;
 
     static Settings of(Map<String, String> env) {
@@ -34,7 +34,7 @@ record Settings(int messages, Path home, Sabotage.Kind sabotage) {
 
     /** The load is spread over so long, at least: every split needs traffic beside it. */
     double loadSeconds() {
-        return Math.min(20, Math.max(8, messages / 6000.0));
+        return Math.min(15, Math.max(8, messages / 8000.0));
     }
 
     Path command() {
