@@ -3,7 +3,7 @@
 # build/demo.sh: runs the demo of java-shim/demo; `make demo` builds it first. MESSAGES=n scales it.
 # The last line is DEMO OK … or DEMO FAILED … (exit 1); the report is build/reports/demo.json, the brokers' log beside it.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 mkdir -p build/reports
 rm -rf build/data/demo build/reports/demo.json
 trap 'rm -rf build/data/demo' EXIT
