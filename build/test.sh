@@ -51,5 +51,6 @@ stage "two clusters" two_clusters
 if [ "$kind" = all ]; then
     stage "two clusters, slow" two_clusters -Dit.groups=slow -Dit.excluded=
     stage "demo" make --no-print-directory demo
+    stage "demo, sabotaged" bash build/demo-sabotage.sh
 fi
 stage_end
