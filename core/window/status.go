@@ -56,6 +56,7 @@ type Status struct {
 	Waiting    string        // what the hand-over point waits for; "" = nothing
 	Parked     []ParkedEntry // by position, at most maxParkedListed
 	ParkedN    int
+	PassedN    int   // of those, the ones that let others pass: the backlog of a drain gate is without them
 	Entries    int   // between reading and deleting
 	HeldBytes  int64 // of borrowed entry memory
 	InFlight   int   // sends
@@ -116,7 +117,13 @@ func (w *Window) Status() Status {
 			s.LowestOpen = it.pos
 		}
 		s.Entries++
-		if it.state == itemParked && len(s.Parked) < maxParkedListed {
+		if it.state != itemParked {
+			continue
+		}
+		if w.passes(it.parked) {
+			s.PassedN++
+		}
+		if len(s.Parked) < maxParkedListed {
 			s.Parked = append(s.Parked, ParkedEntry{it.pos, it.parked})
 		}
 	}
