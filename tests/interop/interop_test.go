@@ -4,35 +4,15 @@
 package interop
 
 import (
-	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"georep/core/codec"
 	"georep/core/entry"
+	"georep/internal/entrytest"
 )
-
-func load(t *testing.T, name string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var digits strings.Builder
-	for line := range strings.Lines(string(text)) {
-		line, _, _ = strings.Cut(line, "#")
-		digits.WriteString(strings.Join(strings.Fields(line), ""))
-	}
-	b, err := hex.DecodeString(digits.String())
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return b
-}
 
 // text is the body that the Java client was given: "tag 0;tag 1;…", cut.
 func text(tag string, size int) string {
@@ -222,18 +202,18 @@ var expectations = map[string]struct {
 }
 
 func TestVectors(t *testing.T) {
-	files, err := filepath.Glob("*.hex")
-	if err != nil || len(files) != len(expectations) {
-		t.Errorf("%d files, %d expectations: %v", len(files), len(expectations), err)
+	files := entrytest.Vectors(t, ".")
+	if len(files) != len(expectations) {
+		t.Errorf("%d files, %d expectations", len(files), len(expectations))
 	}
-	for _, file := range files {
+	for file, raw := range files {
 		name := strings.TrimSuffix(file, ".hex")
 		t.Run(name, func(t *testing.T) {
 			want, ok := expectations[name]
 			if !ok {
 				t.Fatal("no expectation")
 			}
-			f, m, messages := read(t, load(t, file))
+			f, m, messages := read(t, raw)
 			if got := outer(&f, &m); got != want.outer {
 				t.Errorf("entry\n got %s\nwant %s", got, want.outer)
 			}
@@ -246,7 +226,7 @@ func TestVectors(t *testing.T) {
 
 // TestOriginVector is the record's one spelling, escapes included.
 func TestOriginVector(t *testing.T) {
-	f, err := entry.ParseFrame(load(t, "origin.hex"), 0)
+	f, err := entry.ParseFrame(entrytest.Vectors(t, ".")["origin.hex"], 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,8 +247,7 @@ func TestOriginVector(t *testing.T) {
 // TestSplicedVectors splices every entry and reads it again: all but the
 // splice is as it was.
 func TestSplicedVectors(t *testing.T) {
-	for name := range expectations {
-		raw := load(t, name+".hex")
+	for name, raw := range entrytest.Vectors(t, ".") {
 		before, m, messages := read(t, raw)
 		s := entry.Splice{Origin: entry.Origin{Cluster: "east", Instance: "i", Position: entry.Position{Ledger: 1, Entry: 2}, Part: entry.Whole, BoundTopic: "t"}}
 		out, err := entry.AppendHeader(nil, &before, &s)
