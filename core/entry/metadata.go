@@ -28,7 +28,7 @@ type Metadata struct {
 	HasOrderingKey   bool
 	OrderingKey      []byte
 
-	Compression         codec.Codec // a number above 255 reads as 255
+	Compression         codec.Codec // numbers without a codec too, which LightProto drops; above 255 it is 255
 	HasUncompressedSize bool
 	UncompressedSize    uint32 // bytes; of the whole message on a chunk
 

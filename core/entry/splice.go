@@ -5,6 +5,8 @@ package entry
 import (
 	"encoding/binary"
 	"hash/crc32"
+
+	"georep/core/internal/mutant"
 )
 
 // Splice says what a replicated entry's metadata gets. replicated_from becomes
@@ -87,7 +89,7 @@ func appendSpliced(dst, meta []byte, s *Splice) ([]byte, error) {
 		case fieldSchemaVersion:
 			drop = s.SetSchemaVersion
 		case fieldProperties:
-			drop = r.typ == wireBytes && isOwnProperty(r.data)
+			drop = r.typ == wireBytes && isOwnProperty(r.data) && !mutant.On(mutant.OldOriginKept)
 		}
 		if drop {
 			dst = append(dst, meta[from:r.start]...)
