@@ -48,7 +48,8 @@ public final class GeorepPlugin implements AutoCloseable {
             SelfCheck.missing(c.requiredMembers()).forEach(m -> found.add("broker member missing: " + m));
             tags = HashTags.ofBroker();
             if (found.isEmpty()) {
-                Georep.init(new Georep.Options(0, 0, tags.min(), tags.max(), 0, 0, c.maxEntryBytes(),
+                Georep.init(new Georep.Options(c.nativeMaxProcs(), c.nativeGcPercent(), tags.min(), tags.max(),
+                        c.maxMessagesPerBatch(), c.nativeMemoryLimitBytes(), c.maxEntryBytes(),
                         c.maxDecompressedBytes()));
             }
         } catch (IllegalArgumentException e) {

@@ -3,6 +3,7 @@ package georep.plugin;
 
 import georep.plugin.control.PolicyWatch;
 import georep.plugin.http.RawEntriesResource;
+import georep.plugin.http.OperatorResource;
 import georep.plugin.http.ReplicationResource;
 import georep.plugin.source.SourceBroker;
 import georep.plugin.source.SourceMetrics;
@@ -61,7 +62,8 @@ public final class GeorepServlet implements AdditionalServletWithPulsarService {
 
     @Override
     public Servlet getServletInstance() {
-        return new ServletContainer(new ResourceConfig(ReplicationResource.class, RawEntriesResource.class));
+        return new ServletContainer(new ResourceConfig(ReplicationResource.class, OperatorResource.class,
+                RawEntriesResource.class));
     }
 
     @Override

@@ -6,12 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Properties;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class GeorepConfigTest {
-    private static GeorepConfig of(String... keysAndValues) {
+    private static GeorepConfig of(String... pairs) {
         Properties p = new Properties();
-        for (int i = 0; i < keysAndValues.length; i += 2) {
-            p.setProperty(keysAndValues[i], keysAndValues[i + 1]);
+        for (int i = 0; i < pairs.length; i += 2) {
+            p.setProperty(pairs[i], pairs[i + 1]);
         }
         return new GeorepConfig(p);
     }
@@ -20,41 +22,36 @@ class GeorepConfigTest {
     void defaults() {
         GeorepConfig c = of();
         assertThat(c.rebatchBytesPerSecond()).isEqualTo(64L << 20);
-        assertThat(c.rebatchBurstBytes()).isEqualTo(c.rebatchBytesPerSecond());
+        assertThat(c.rebatchSlots()).isEqualTo(2);
+        assertThat(c.inFlightBytes()).isEqualTo(256L << 20);
         assertThat(c.keepCodec()).isTrue();
         assertThat(c.placeEncryptedBatch()).isFalse();
         assertThat(c.parkedPass()).isFalse();
-        assertThat(c.stallSeconds()).isEqualTo(60);
-        assertThat(c.unknownKeys()).isEmpty();
+        assertThat(c.cutCapBytes()).isEqualTo(4 << 20);
+        assertThat(c.segmentProfile()).isEqualTo("auto");
+        assertThat(c.requiredMembers()).isEmpty();
     }
 
     @Test
-    void valuesAreTaken() {
-        GeorepConfig c = of("georepSlowPathBytesPerSecond", " 1000 ", "georepKeepCodec", "FALSE",
-                "georepEncryptedBatchPolicy", "place", "georepParkedPolicy", "pass", "georepStallSeconds", "5");
+    void values() {
+        GeorepConfig c = of("georepSlowPathBytesPerSecond", " 1000 ", "georepKeepCodec", "false",
+                "georepEncryptedBatchPolicy", "Place", "georepParkedPolicy", "pass", "georepRequiredMembers", "a#b, c#d,",
+                "georepInFlightBytes", "");
         assertThat(c.rebatchBytesPerSecond()).isEqualTo(1000);
-        assertThat(c.rebatchBurstBytes()).isEqualTo(1000);
+        assertThat(c.rebatchBurstBytes()).isEqualTo(1000); // a second's worth, where it is not said
         assertThat(c.keepCodec()).isFalse();
         assertThat(c.placeEncryptedBatch()).isTrue();
         assertThat(c.parkedPass()).isTrue();
-        assertThat(c.stallSeconds()).isEqualTo(5);
+        assertThat(c.requiredMembers()).containsExactly("a#b", "c#d");
+        assertThat(c.inFlightBytes()).isEqualTo(256L << 20);
     }
 
-    @Test
-    void badValuesNameTheKey() {
-        assertThatThrownBy(() -> of("georepSlowPathBytesPerSecond", "0"))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("georepSlowPathBytesPerSecond=0");
-        assertThatThrownBy(() -> of("georepSlowPathConcurrency", "two"))
-                .hasMessageContaining("georepSlowPathConcurrency=two").hasMessageContaining("whole number");
-        assertThatThrownBy(() -> of("georepParkedPolicy", "skip"))
-                .hasMessageContaining("georepParkedPolicy=skip").hasMessageContaining("stop, pass");
-        assertThatThrownBy(() -> of("georepInFlightBytes", "1048576", "georepInFlightBytesPerRemote", "2097152"))
-                .hasMessageContaining("georepInFlightBytesPerRemote=2097152");
-    }
-
-    @Test
-    void unknownKeysAreFound() {
-        assertThat(of("georepSlowPathBytePerSecond", "5", "brokerName", "x", "georepKeepCodec", "true").unknownKeys())
-                .containsExactly("georepSlowPathBytePerSecond");
+    @ParameterizedTest
+    @CsvSource({"georepSlowPathBytesPerSecond,0", "georepSlowPathBytesPerSecond,-5", "georepSlowPathConcurrency,0",
+        "georepInFlightBytes,12", "georepKeepCodec,maybe", "georepSegmentProfile,m2", "georepDedupMaxKeys,lots",
+        "georepCutCapBytes,1"})
+    void refused(String key, String value) {
+        assertThatThrownBy(() -> of(key, value)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith(key + "=" + value);
     }
 }

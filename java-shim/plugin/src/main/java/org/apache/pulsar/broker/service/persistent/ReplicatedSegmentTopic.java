@@ -8,6 +8,7 @@ import georep.plugin.control.SegmentRecord;
 import georep.plugin.control.TopicRecord;
 import georep.plugin.dest.Mark;
 import georep.plugin.dest.OriginKey;
+import georep.plugin.source.ReplicationSource;
 import georep.plugin.source.SourceIdentity;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
@@ -45,6 +46,8 @@ import org.slf4j.LoggerFactory;
  */
 public class ReplicatedSegmentTopic extends PersistentTopic {
     private static final Logger LOG = LoggerFactory.getLogger(ReplicatedSegmentTopic.class);
+
+    private static final String PAUSED = "georep.paused";
 
     private final TopicName segmentName;
     private final TopicName parent;
@@ -104,7 +107,12 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
             }
             getReplicators().computeIfAbsent(remote, r -> {
                 try {
-                    return plugin.replicators().create(this, cursor, local, remote, brokerService, client, admin);
+                    PersistentReplicator own = plugin.replicators().create(this, cursor, local, remote, brokerService,
+                            client, admin);
+                    if (own instanceof ReplicationSource s && cursor.getCursorProperties().containsKey(PAUSED)) {
+                        s.pause(true);
+                    }
+                    return own;
                 } catch (PulsarServerException e) {
                     LOG.error("[{}] cannot start the replicator to {}", topic, remote, e);
                     return null;
@@ -113,6 +121,16 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         } finally {
             lock.readLock().unlock();
         }
+    }
+
+    /** Stops reading for a remote, or goes on; kept with the cursor, so a reload changes nothing. */
+    public CompletableFuture<Void> pauseReplication(String remote, boolean on) {
+        ManagedCursor cursor = replicationCursor(remote);
+        if (cursor == null || !(getReplicators().get(remote) instanceof ReplicationSource s)) {
+            return CompletableFuture.failedFuture(new IllegalStateException("not replicated to " + remote));
+        }
+        return (on ? cursor.putCursorProperty(PAUSED, "1") : cursor.removeCursorProperty(PAUSED))
+                .thenRun(() -> s.pause(on));
     }
 
     /**

@@ -43,6 +43,7 @@ import org.slf4j.LoggerFactory;
 final class ReplicationDeduplication extends MessageDeduplication {
     /** Reserved in place of a cluster's name. */
     static final String RESERVED = "georep_dedup";
+    private static final String DEDUPLICATION = PersistentTopic.DEDUPLICATION_CURSOR_NAME;
     private static final String USED = "georep.replicated";
     private static final String TICKET = "georep.ticket";
     private static final Logger LOG = LoggerFactory.getLogger(ReplicationDeduplication.class);
@@ -96,16 +97,21 @@ final class ReplicationDeduplication extends MessageDeduplication {
                     e.toString());
             return null; // tried again with the next replication producer; the topic itself stays usable
         }) : CompletableFuture.completedFuture(null);
-        return own.thenCompose(x -> super.checkStatus());
+        boolean wasEnabled = isEnabled();
+        OrdinarySequences ordinary = OrdinarySequences.before(ledger, cursor(DEDUPLICATION));
+        return own.thenCompose(x -> super.checkStatus()).thenCompose(x -> wasEnabled || !isEnabled() || ordinary == null
+                ? CompletableFuture.completedFuture(null)
+                : ordinary.restore(pulsar.getExecutor(), getManagedCursor(), highestSequencedPushed,
+                        highestSequencedPersisted));
     }
 
     private boolean used() {
-        return ledger.getProperties().containsKey(USED) || existing() != null;
+        return ledger.getProperties().containsKey(USED) || cursor(cursorName) != null;
     }
 
-    private ManagedCursor existing() {
+    private ManagedCursor cursor(String name) {
         for (ManagedCursor c : ledger.getCursors()) {
-            if (c.getName().equals(cursorName)) {
+            if (c.getName().equals(name)) {
                 return c;
             }
         }
@@ -366,7 +372,7 @@ final class ReplicationDeduplication extends MessageDeduplication {
 
     /** Position that the last stored snapshot covers; for tests and status. */
     Position snapshotPosition() {
-        ManagedCursor c = existing();
+        ManagedCursor c = cursor(cursorName);
         WatermarkSnapshot s = c == null ? null : WatermarkSnapshot.of(c.getProperties());
         return s == null ? null : s.upTo();
     }

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.http;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import georep.plugin.source.PeerClient;
+import georep.plugin.source.ReplicationSource;
+import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.DefaultValue;
+import jakarta.ws.rs.Encoded;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.QueryParam;
+import jakarta.ws.rs.container.AsyncResponse;
+import jakarta.ws.rs.container.Suspended;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.apache.pulsar.broker.PulsarServerException;
+import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
+import org.apache.pulsar.broker.web.RestException;
+import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.scalable.SegmentTopicName;
+import org.apache.pulsar.common.util.FutureUtil;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
+
+/**
+ * What an operator does to running replication; super-users only, audited.
+ *
+ * <pre>
+ *   POST {tenant}/{namespace}/{topic}/pause                  {"remote": "B"}   every segment of the topic
+ *   POST {tenant}/{namespace}/{topic}/resume                 {"remote": "B"}
+ *   POST {tenant}/{namespace}/{topic}/segment/{d}/pause      {"remote": "B"}   one segment
+ *   POST {tenant}/{namespace}/{topic}/segment/{d}/resume     {"remote": "B"}
+ *   POST {tenant}/{namespace}/{topic}/segment/{d}/skip       {"remote": "B", "ledger": 5, "entry": 17}
+ * </pre>
+ *
+ * A pause is kept with the segment's cursor and outlives the broker; segments that a later split makes are not paused.
+ * Skip releases exactly one parked entry: it will never arrive at that remote.
+ */
+@Path("/")
+@Produces(MediaType.APPLICATION_JSON)
+@Consumes(MediaType.APPLICATION_JSON)
+public class OperatorResource extends PluginResource {
+
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/pause")
+    public void pause(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                      @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                      String body) {
+        everySegment(rsp, tenant, namespace, topic, "pause", body);
+    }
+
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/resume")
+    public void resume(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                       @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                       String body) {
+        everySegment(rsp, tenant, namespace, topic, "resume", body);
+    }
+
+    private void everySegment(AsyncResponse rsp, String tenant, String namespace, String topic, String call,
+                              String body) {
+        run(rsp, p -> {
+            TopicName tn = topic(tenant, namespace, topic);
+            String remote = text(parse(body), "remote");
+            audit(call, tn, "remote=" + remote);
+            return p.records().fresh(tn).thenCompose(m -> {
+                List<CompletableFuture<String>> all = new ArrayList<>();
+                m.getSegments().values().stream().filter(s -> !s.isLegacy()).forEach(s -> all.add(internal().post(tn,
+                        "segment/" + SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId()) + "/" + call,
+                        body)));
+                return FutureUtil.waitForAll(all).thenApply(x -> "{\"segments\":" + all.size() + "}");
+            });
+        });
+    }
+
+    private PeerClient internal() {
+        try {
+            return PeerClient.of(pulsar().getAdminClient());
+        } catch (PulsarServerException e) {
+            throw new RestException(e);
+        }
+    }
+
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/pause")
+    public void pauseSegment(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                             @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                             @PathParam("descriptor") String descriptor,
+                             @QueryParam("authoritative") @DefaultValue("false") boolean authoritative, String body) {
+        pauseOne(rsp, tenant, namespace, topic, descriptor, authoritative, body, true);
+    }
+
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/resume")
+    public void resumeSegment(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                              @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                              @PathParam("descriptor") String descriptor,
+                              @QueryParam("authoritative") @DefaultValue("false") boolean authoritative, String body) {
+        pauseOne(rsp, tenant, namespace, topic, descriptor, authoritative, body, false);
+    }
+
+    private void pauseOne(AsyncResponse rsp, String tenant, String namespace, String topic, String descriptor,
+                          boolean authoritative, String body, boolean on) {
+        run(rsp, p -> {
+            String remote = text(parse(body), "remote");
+            return onOwner(tenant, namespace, topic, descriptor, authoritative).thenCompose(t -> {
+                source(t, remote);
+                audit(on ? "pause" : "resume", TopicName.get(t.getName()), "remote=" + remote);
+                return t.pauseReplication(remote, on).thenApply(x -> "{\"paused\":" + on + "}");
+            });
+        });
+    }
+
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/skip")
+    public void skip(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                     @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                     @PathParam("descriptor") String descriptor,
+                     @QueryParam("authoritative") @DefaultValue("false") boolean authoritative, String body) {
+        run(rsp, p -> {
+            JsonNode n = parse(body);
+            String remote = text(n, "remote");
+            long ledger = number(n, "ledger");
+            long entry = number(n, "entry");
+            return onOwner(tenant, namespace, topic, descriptor, authoritative).thenApply(t -> {
+                ReplicationSource s = source(t, remote);
+                audit("skip", TopicName.get(t.getName()), "remote=" + remote + " position=" + ledger + ":" + entry);
+                try {
+                    s.skip(ledger, entry);
+                } catch (IllegalArgumentException e) {
+                    throw new RestException(Response.Status.CONFLICT, e.getMessage());
+                }
+                return "{\"skipped\":\"" + ledger + ":" + entry + "\"}";
+            });
+        });
+    }
+
+    private static ReplicationSource source(ReplicatedSegmentTopic t, String remote) {
+        if (t.getReplicators().get(remote) instanceof ReplicationSource s) {
+            return s;
+        }
+        throw new RestException(Response.Status.NOT_FOUND, "remote: " + t.getName() + " is not replicated to " + remote);
+    }
+
+    private static JsonNode parse(String body) {
+        try {
+            JsonNode n = ObjectMapperFactory.getMapper().reader().readTree(body == null ? "" : body);
+            if (n != null && n.isObject()) {
+                return n;
+            }
+        } catch (IOException e) {
+            // the same answer
+        }
+        throw new RestException(Response.Status.BAD_REQUEST, "body: not a JSON object");
+    }
+
+    private static String text(JsonNode n, String field) {
+        JsonNode v = n.get(field);
+        if (v == null || !v.isTextual() || v.textValue().isEmpty()) {
+            throw new RestException(Response.Status.BAD_REQUEST, field + ": missing");
+        }
+        return v.textValue();
+    }
+
+    private static long number(JsonNode n, String field) {
+        JsonNode v = n.get(field);
+        if (v == null) {
+            throw new RestException(Response.Status.BAD_REQUEST, field + ": missing");
+        }
+        try {
+            return Long.parseLong(v.asText());
+        } catch (NumberFormatException e) {
+            throw new RestException(Response.Status.BAD_REQUEST, field + ": not a number");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.http;
+
+import georep.plugin.Audit;
+import georep.plugin.GeorepPlugin;
+import jakarta.ws.rs.container.AsyncResponse;
+import jakarta.ws.rs.core.Response;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import org.apache.pulsar.broker.admin.AdminResource;
+import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
+import org.apache.pulsar.broker.service.BrokerServiceException.TopicNotFoundException;
+import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
+import org.apache.pulsar.broker.service.scalable.ReplicatedController;
+import org.apache.pulsar.broker.web.RestException;
+import org.apache.pulsar.common.naming.TopicDomain;
+import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.util.FutureUtil;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
+
+/** What the plugin's calls have in common: super-users only, a plugin that works, the right broker, error answers. */
+abstract class PluginResource extends AdminResource {
+    /** The segment's topic, loaded here; redirects to its owner. */
+    CompletableFuture<ReplicatedSegmentTopic> onOwner(String tenant, String namespace, String topic,
+                                                              String descriptor, boolean authoritative) {
+        validateNamespaceName(tenant, namespace);
+        TopicName segment = TopicName.get(TopicDomain.segment.value() + "://" + tenant + "/" + namespace + "/" + topic
+                + "/" + descriptor);
+        return validateTopicOwnershipAsync(segment, authoritative)
+                .thenCompose(x -> pulsar().getBrokerService().getTopicIfExists(segment.toString()))
+                .thenApply(t -> {
+                    if (t.isPresent() && t.get() instanceof ReplicatedSegmentTopic r) {
+                        return r;
+                    }
+                    throw new RestException(Response.Status.NOT_FOUND, "no segment " + segment);
+                });
+    }
+
+    TopicName topic(String tenant, String namespace, String topic) {
+        validateNamespaceName(tenant, namespace);
+        return TopicName.get(TopicDomain.topic.value(), namespaceName, topic);
+    }
+
+    static String json(ScalableTopicMetadata m) {
+        try {
+            return ObjectMapperFactory.getMapper().writer().writeValueAsString(m);
+        } catch (com.fasterxml.jackson.core.JsonProcessingException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The topic's controller, where this broker leads it; else a redirect to the leader. */
+    CompletableFuture<ReplicatedController> leader(GeorepPlugin p, TopicName tn) {
+        LeaderRedirect redirect = new LeaderRedirect(pulsar(), uri.getRequestUri(), isRequestHttps());
+        return p.records().fresh(tn) // a missing topic must not have a controller made for it
+                .thenCompose(m -> redirect.unlessLeader(tn))
+                .thenCompose(x -> pulsar().getBrokerService().getScalableTopicService().getOrCreateController(tn))
+                .thenCompose(c -> redirect.unlessLeader(tn).thenApply(x -> { // elected elsewhere meanwhile
+                    if (!c.isLeader()) {
+                        throw new RestException(Response.Status.SERVICE_UNAVAILABLE, "no leader for " + tn + " yet");
+                    }
+                    return (ReplicatedController) c;
+                }));
+    }
+
+    void run(AsyncResponse rsp, Function<GeorepPlugin, CompletableFuture<String>> call) {
+        validateSuperUserAccessAsync().thenCompose(x -> {
+            GeorepPlugin p = GeorepPlugin.of(pulsar());
+            if (p == null || !p.usable()) {
+                throw new RestException(Response.Status.SERVICE_UNAVAILABLE, "georep does not work with this broker: "
+                        + (p == null ? "it is closing" : String.join("; ", p.problems())));
+            }
+            return call.apply(p);
+        }).thenAccept(rsp::resume).exceptionally(e -> {
+            Throwable cause = FutureUtil.unwrapCompletionException(e);
+            resumeAsyncResponseExceptionally(rsp, cause instanceof TopicNotFoundException
+                    ? new RestException(Response.Status.NOT_FOUND, cause.getMessage()) : cause);
+            return null;
+        });
+    }
+
+    /** Who called, for the audit log. */
+    void audit(String call, TopicName tn, String arguments) {
+        Audit.log(clientAppId() + "@" + httpRequest.getRemoteAddr(), call, tn.toString(), arguments);
+    }
+}
