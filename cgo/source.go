@@ -9,6 +9,7 @@ package main
 import "C"
 
 import (
+	"strings"
 	"unsafe"
 
 	"georep/core/entry"
@@ -49,6 +50,9 @@ func (s *source) read(c *C.georep_source) error {
 			return err
 		}
 		names[i] = unsafe.String(unsafe.SliceData(v), len(v))
+	}
+	if !strings.HasPrefix(names[2], "topic://") || names[0] == "" || names[1] == "" || names[3] == "" {
+		return bad(C.GEOREP_E_ARG, "georep_source: cluster, remote or instance is empty, or topic is no topic:// name")
 	}
 	s.src = placement.Source{Cluster: names[0], Remote: names[1], Segment: uint64(o.segment), Profile: p,
 		Range: layout.Range{Start: uint16(o.range_start), End: uint16(o.range_end)}, Legacy: o.legacy != 0}

@@ -475,8 +475,7 @@ georep_status georep_window_free(georep_window window);
 /* Tells the id of the remote topic's present life, before georep_window_set_remote. Where it
  * differs from the one before, the topic was deleted there and made again: everything that is
  * behind the cursor goes to the new one after the next georep_window_set_remote. */
-georep_status georep_window_remote_instance(georep_window window, const void *id, uint32_t len,
-                                            georep_error *err);
+georep_status georep_window_remote_instance(georep_window window, const void *id, uint32_t len, georep_error *err);
 
 /* The remote's layout and largest message, after a successful handshake and at every change. The
  * window keeps the layout: its handle may be freed. Follow with georep_window_step. */

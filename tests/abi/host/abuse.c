@@ -30,6 +30,10 @@ static void nulls(georep_layout us) {
     src.struct_size = 8;
     STATUS(georep_place(us, &src, &in, 1, &d, NULL, 0, &n, &n, &err), GEOREP_E_ABI);
     src = source_of(0, 65535);
+    src.topic = bytes_of("persistent://public/default/orders");
+    STATUS(georep_place(us, &src, &in, 1, &d, NULL, 0, &n, &n, &err), GEOREP_E_ARG);
+    TEXT("topic://");
+    src = source_of(0, 65535);
     STATUS(georep_rebatch(us, &src, NULL, NULL, NULL, 0, &part, 1, &k, &n, &err), GEOREP_E_ARG);
     STATUS(georep_rebatch(us, &src, NULL, &in, NULL, 0, &part, 1, NULL, &n, &err), GEOREP_E_ARG);
     STATUS(georep_window_new(NULL, 4, NULL, &err), GEOREP_E_ARG);

@@ -60,5 +60,6 @@ void check_dedup(void);
 void check_control(void);
 void check_abuse(void);
 void check_threads(void);
+void check_memory(void);
 
 #endif
