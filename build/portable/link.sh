@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # tmp, out, CC and the flags are native.sh's
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by build/native.sh --portable: links $tmp/georep.a into one library for glibc and musl (linux/amd64).
 # The steps and why they are needed: README.md beside this file.

@@ -37,8 +37,7 @@ static void *work(void *arg) {
         uint32_t h = 0;
         georep_error e = {.struct_size = sizeof e};
         if (hash("k1", 2, GEOREP_PROFILE_PIP486, &h, NULL, NULL, &e) != GEOREP_OK || h != 0xfdc6602au) abort();
-        if (hash((const void *)(uintptr_t)0x8000, 8, GEOREP_PROFILE_M1, &h, NULL, NULL, &e) != GEOREP_E_FAULT)
-            abort();
+        if (hash((const void *)(uintptr_t)0x8000, 8, GEOREP_PROFILE_M1, &h, NULL, NULL, &e) != GEOREP_E_FAULT) abort();
     }
     return NULL;
 }

@@ -32,7 +32,8 @@ public final class Dedup extends NativeHandle {
      * @param part part number, {@link Georep#WHOLE} for a whole entry
      * @param segment origin segment
      */
-    public record Ticket(Verdict verdict, long key, long ledger, long entry, long part, long segment, long generation) {}
+    public record Ticket(Verdict verdict, long key, long ledger, long entry, long part, long segment,
+                         long generation) {}
 
     /**
      * A stored position; null where nothing is stored.

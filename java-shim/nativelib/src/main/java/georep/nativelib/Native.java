@@ -22,8 +22,9 @@ final class Native {
         int major = v >>> 16;
         int minor = v & 0xffff;
         if (major != ABI_MAJOR || minor < ABI_MINOR) {
-            throw new UnsatisfiedLinkError("libgeorep has ABI " + major + "." + minor + ", this jar needs " + ABI_MAJOR + "."
-                    + ABI_MINOR + " or a later minor version of the same major one (library: " + NativeLoader.loadedFrom() + ")");
+            throw new UnsatisfiedLinkError("libgeorep has ABI " + major + "." + minor + ", this jar needs " + ABI_MAJOR
+                    + "." + ABI_MINOR + " or a later minor version of the same major one (library: "
+                    + NativeLoader.loadedFrom() + ")");
         }
     }
 
@@ -134,7 +135,8 @@ final class Native {
     // control plane
     static native int protoToJson(long name, int nameLen, long bytes, int n, long out, long cap, long lenOut, long err);
 
-    static native int protoFromJson(long name, int nameLen, long json, int n, long out, long cap, long lenOut, long err);
+    static native int protoFromJson(long name, int nameLen, long json, int n, long out, long cap, long lenOut,
+                                    long err);
 
     static native int stateBuild(long request, int n, long out, long cap, long lenOut, long err);
 

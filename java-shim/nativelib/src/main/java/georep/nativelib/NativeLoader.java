@@ -60,8 +60,9 @@ final class NativeLoader {
     private static void loadResource(String platform, boolean musl) {
         String resource = find(NativeLoader.class.getClassLoader(), platform, musl);
         if (resource == null) {
-            throw new UnsatisfiedLinkError("this jar holds no libgeorep for " + platform + (musl ? " with musl libc" : "")
-                    + "; build one (build/native.sh) and name it with -D" + OVERRIDE + "=/path/" + LIBRARY);
+            throw new UnsatisfiedLinkError("this jar holds no libgeorep for " + platform
+                    + (musl ? " with musl libc" : "") + "; build one (build/native.sh) and name it with -D"
+                    + OVERRIDE + "=/path/" + LIBRARY);
         }
         try {
             Path dir = privateDirectory();
@@ -74,8 +75,8 @@ final class NativeLoader {
                 Files.deleteIfExists(dir);
             }
         } catch (IOException e) {
-            UnsatisfiedLinkError u = new UnsatisfiedLinkError("cannot extract " + resource + ": " + e + " (choose another "
-                    + "directory with -D" + TMPDIR + ")");
+            UnsatisfiedLinkError u = new UnsatisfiedLinkError("cannot extract " + resource + ": " + e
+                    + " (choose another directory with -D" + TMPDIR + ")");
             u.initCause(e);
             throw u;
         }
@@ -136,7 +137,8 @@ final class NativeLoader {
         try {
             System.load(file.toString());
         } catch (UnsatisfiedLinkError e) {
-            UnsatisfiedLinkError u = new UnsatisfiedLinkError(e.getMessage() + hint(String.valueOf(e.getMessage()), file, musl));
+            String text = String.valueOf(e.getMessage());
+            UnsatisfiedLinkError u = new UnsatisfiedLinkError(text + hint(text, file, musl));
             u.initCause(e);
             throw u;
         }
@@ -149,7 +151,7 @@ final class NativeLoader {
         if (message.contains("GLIBC_")) {
             return " (this build needs a newer glibc than this host has; build one here with build/native.sh)";
         }
-        return musl ? " (on musl libgeorep_tls.so must be in LD_PRELOAD, and one process may load the library once)" : "";
+        return musl ? " (on musl libgeorep_tls.so must be in LD_PRELOAD)" : "";
     }
 
     /** os-arch of this JVM, as used in resource names. */

@@ -31,7 +31,8 @@ public final class Peer {
     public static byte[] buildState(String metadataJson, String cluster, String topic, long leaderTerm, long counter,
                                     int maxMessageBytes, int defaultProfile, String pluginVersion) {
         byte[] request = new Wire().string(1, metadataJson).string(2, cluster).string(3, topic).varint(4, leaderTerm)
-                .varint(5, counter).varint(6, maxMessageBytes).varint(7, defaultProfile).string(8, pluginVersion).bytes();
+                .varint(5, counter).varint(6, maxMessageBytes).varint(7, defaultProfile)
+                .string(8, pluginVersion).bytes();
         ByteBuffer in = Scratch.direct(request);
         return Scratch.local().bytes(8192, (out, cap, len, err) ->
                 Native.stateBuild(Native.address(in), request.length, out, cap, len, err));

@@ -15,7 +15,8 @@ class MachinesTest {
 
     private static String record(String instance, String profile) {
         return "{\"epoch\":2,\"properties\":{\"georep.instance\":\"" + instance + "\","
-                + "\"georep.segment.0\":\"{\\\"profile\\\":\\\"" + profile + "\\\"}\"},\"segments\":{\"0\":{\"segmentId\":0,"
+                + "\"georep.segment.0\":\"{\\\"profile\\\":\\\"" + profile + "\\\"}\"},"
+                + "\"segments\":{\"0\":{\"segmentId\":0,"
                 + "\"hashRange\":{\"start\":0,\"end\":65535},\"state\":\"ACTIVE\"}}}";
     }
 
@@ -53,7 +54,8 @@ class MachinesTest {
         String json = """
                 {"epoch":5,"segments":{
                  "0":{"segmentId":0,"hashRange":{"start":0,"end":65535},"state":"SEALED","childIds":[1,2]},
-                 "1":{"segmentId":1,"hashRange":{"start":0,"end":32767},"state":"SEALED","parentIds":[0],"childIds":[3]},
+                 "1":{"segmentId":1,"hashRange":{"start":0,"end":32767},"state":"SEALED",
+                  "parentIds":[0],"childIds":[3]},
                  "2":{"segmentId":2,"hashRange":{"start":32768,"end":65535},"state":"ACTIVE","parentIds":[0]},
                  "3":{"segmentId":3,"hashRange":{"start":0,"end":32767},"state":"ACTIVE","parentIds":[1]}}}""";
         try (Layout l = Layout.fromPulsarJson(json); Gate g = Gate.open(3)) {
@@ -75,7 +77,8 @@ class MachinesTest {
         try (Dedup d = Dedup.open(BOUND, 0); Dedup fresh = Dedup.open(BOUND, 0)) {
             Dedup.Ticket t = d.check(Georep.FORM_ENTRY, entry);
             assertThat(t.verdict()).isEqualTo(Dedup.Verdict.NEW);
-            assertThat(List.of(t.ledger(), t.entry(), t.part(), t.segment(), t.generation())).containsExactly(8L, 1L, 3L, 4L, 2L);
+            assertThat(List.of(t.ledger(), t.entry(), t.part(), t.segment(), t.generation()))
+                    .containsExactly(8L, 1L, 3L, 4L, 2L);
             assertThat(d.check(Georep.FORM_METADATA, ByteBuffer.wrap(meta)).verdict()).isEqualTo(Dedup.Verdict.UNKNOWN);
             assertThat(d.watermark("eu", "ab", 4, 2)).isNull();
             d.persisted(t);
@@ -94,18 +97,20 @@ class MachinesTest {
     void dedupLeavesOthersAlone() {
         try (Dedup d = Dedup.open(BOUND, 1)) {
             byte[] plain = new Wire().string(1, "p").varint(2, 1).varint(3, 1).bytes();
-            assertThat(d.check(Georep.FORM_METADATA, ByteBuffer.wrap(plain)).verdict()).isEqualTo(Dedup.Verdict.NOT_OURS);
+            assertThat(verdict(d, plain)).isEqualTo(Dedup.Verdict.NOT_OURS);
             byte[] elsewhere = replicated("1|eu|ab|4|2|8:1|segment://public/default/t/0000-7fff-1");
-            assertThat(d.check(Georep.FORM_METADATA, ByteBuffer.wrap(elsewhere)).verdict()).isEqualTo(Dedup.Verdict.NOT_OURS);
-            assertThat(d.check(Georep.FORM_METADATA, ByteBuffer.wrap(replicated("1|eu|ab|4|2|8:1|" + BOUND))).verdict())
-                    .isEqualTo(Dedup.Verdict.NEW);
-            assertThat(d.check(Georep.FORM_METADATA, ByteBuffer.wrap(replicated("1|eu|ab|5|2|8:1|" + BOUND))).verdict())
-                    .isEqualTo(Dedup.Verdict.FULL);
-            assertThatThrownBy(() -> d.check(Georep.FORM_METADATA, ByteBuffer.wrap(replicated("1|eu|nonsense"))))
-                    .isInstanceOf(StatusException.class).extracting(e -> ((StatusException) e).code()).isEqualTo(Status.FORMAT);
+            assertThat(verdict(d, elsewhere)).isEqualTo(Dedup.Verdict.NOT_OURS);
+            assertThat(verdict(d, replicated("1|eu|ab|4|2|8:1|" + BOUND))).isEqualTo(Dedup.Verdict.NEW);
+            assertThat(verdict(d, replicated("1|eu|ab|5|2|8:1|" + BOUND))).isEqualTo(Dedup.Verdict.FULL);
+            assertThatThrownBy(() -> verdict(d, replicated("1|eu|nonsense"))).isInstanceOf(StatusException.class)
+                    .extracting(e -> ((StatusException) e).code()).isEqualTo(Status.FORMAT);
             d.failed();
             assertThatThrownBy(() -> d.load(new byte[] {1, 2, 3})).isInstanceOf(StatusException.class);
         }
+    }
+
+    private static Dedup.Verdict verdict(Dedup d, byte[] metadata) {
+        return d.check(Georep.FORM_METADATA, ByteBuffer.wrap(metadata)).verdict();
     }
 
     private static byte[] replicated(String origin) {
@@ -115,11 +120,12 @@ class MachinesTest {
 
     @Test
     void statesAreBuiltAndChecked() {
-        byte[] eu = Peer.buildState(record("aa", "pip486"), "eu", "topic://public/default/t", 3, 8, 5 << 20,
-                Peer.PROFILE_M1, "0.1.0");
-        byte[] us = Peer.buildState(record("bb", "pip486"), "us", "topic://public/default/t", 1, 1, 5 << 20, 0, "0.1.0");
-        byte[] m1 = Peer.buildState(record("bb", "m1"), "us", "topic://public/default/t", 1, 1, 5 << 20, 0, "0.1.0");
-        assertThat(Json.fromProto("PeerState", eu)).contains("\"cluster\":\"eu\"", "\"instance\":\"aa\"", "\"counter\":\"8\"");
+        String topic = "topic://public/default/t";
+        byte[] eu = Peer.buildState(record("aa", "pip486"), "eu", topic, 3, 8, 5 << 20, Peer.PROFILE_M1, "0.1.0");
+        byte[] us = Peer.buildState(record("bb", "pip486"), "us", topic, 1, 1, 5 << 20, 0, "0.1.0");
+        byte[] m1 = Peer.buildState(record("bb", "m1"), "us", topic, 1, 1, 5 << 20, 0, "0.1.0");
+        assertThat(Json.fromProto("PeerState", eu))
+                .contains("\"cluster\":\"eu\"", "\"instance\":\"aa\"", "\"counter\":\"8\"");
         assertThat(Peer.check(eu, us)).isEqualTo(new Peer.Check(Peer.Verdict.SUPPORTED, "", ""));
         Peer.Check c = Peer.check(eu, m1);
         assertThat(c.verdict()).isEqualTo(Peer.Verdict.INCOMPATIBLE);
@@ -135,7 +141,8 @@ class MachinesTest {
 
     @Test
     void jsonGoesBothWays() {
-        String json = "{\"status\":\"WATERMARK_STATUS_KNOWN\",\"position\":{\"ledger\":\"5\",\"entry\":\"6\"},\"part\":\"0\"}";
+        String json = "{\"status\":\"WATERMARK_STATUS_KNOWN\","
+                + "\"position\":{\"ledger\":\"5\",\"entry\":\"6\"},\"part\":\"0\"}";
         assertThat(Json.fromProto("WatermarkResponse", Json.toProto("WatermarkResponse", json))).isEqualTo(json);
         String large = "{\"cluster\":\"" + "x".repeat(50_000) + "\"}";
         assertThat(Json.fromProto("OriginKey", Json.toProto("OriginKey", large))).isEqualTo(large);

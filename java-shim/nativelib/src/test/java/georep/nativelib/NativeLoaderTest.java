@@ -35,7 +35,8 @@ class NativeLoaderTest {
         for (int v : new int[] {(Native.ABI_MAJOR + 1) << 16, 0, (Native.ABI_MAJOR - 1) << 16 | 9}) {
             assertThatThrownBy(() -> Native.checkVersion(v)).isInstanceOf(UnsatisfiedLinkError.class)
                     .hasMessageContaining("has ABI " + (v >>> 16) + "." + (v & 0xffff))
-                    .hasMessageContaining("needs " + Native.ABI_MAJOR + "." + Native.ABI_MINOR).hasMessageContaining(".so");
+                    .hasMessageContaining("needs " + Native.ABI_MAJOR + "." + Native.ABI_MINOR)
+                    .hasMessageContaining(".so");
         }
     }
 
@@ -70,7 +71,8 @@ class NativeLoaderTest {
         put(RESOURCE + ".portable", "");
         assertThat(NativeLoader.find(loader(), "linux-x86_64", true)).isEqualTo(RESOURCE);
         put("native/linux-x86_64-musl/libgeorep.so", "x");
-        assertThat(NativeLoader.find(loader(), "linux-x86_64", true)).isEqualTo("native/linux-x86_64-musl/libgeorep.so");
+        assertThat(NativeLoader.find(loader(), "linux-x86_64", true))
+                .isEqualTo("native/linux-x86_64-musl/libgeorep.so");
     }
 
     /** A process of its own, because a library is loaded once. */

@@ -97,7 +97,8 @@ class SignalsTest {
             assertThatThrownBy(() -> w.step(0, 0)).isInstanceOf(StatusException.class)
                     .extracting(e -> ((StatusException) e).code()).isEqualTo(Status.FAULT);
             assertThatThrownBy(() -> w.step(0, 0)).isInstanceOf(StatusException.class)
-                    .hasMessageContaining("free it").extracting(e -> ((StatusException) e).code()).isEqualTo(Status.STATE);
+                    .hasMessageContaining("free it")
+                    .extracting(e -> ((StatusException) e).code()).isEqualTo(Status.STATE);
         }
     }
 

@@ -25,7 +25,8 @@ class WindowTest {
     private static Window open(int first, int last, int maxActions) {
         return Window.open(new WindowConfig().clusters("eu", "us").segment(4, first, last, Peer.PROFILE_PIP486, false)
                 .topic("topic://public/default/t", "ab12", 2).policies(false, false, true)
-                .entryLimits(1 << 20, 1 << 24, 1000).windowLimits(100, 1 << 20, 10).retryMillis(50).toProto(), maxActions);
+                .entryLimits(1 << 20, 1 << 24, 1000).windowLimits(100, 1 << 20, 10).retryMillis(50)
+                .toProto(), maxActions);
     }
 
     @AfterEach
@@ -161,7 +162,8 @@ class WindowTest {
     @Test
     void schemaVersionsReachTheWindow() {
         byte[] payload = Entries.utf8("v");
-        byte[] meta = new Wire().string(1, "p").varint(2, 1).varint(3, 1).string(6, "k1").bytes(16, new byte[] {0, 3}).bytes();
+        byte[] meta = new Wire().string(1, "p").varint(2, 1).varint(3, 1).string(6, "k1")
+                .bytes(16, new byte[] {0, 3}).bytes();
         try (Window w = open(0, 65535, 256)) {
             start(w);
             offer(w, Entries.entry(meta, payload), 1);
@@ -215,7 +217,8 @@ class WindowTest {
 
     @Test
     void refusesABadConfiguration() {
-        assertThatThrownBy(() -> Window.open(new WindowConfig().clusters("eu", "us"))).isInstanceOf(StatusException.class)
+        WindowConfig incomplete = new WindowConfig().clusters("eu", "us");
+        assertThatThrownBy(() -> Window.open(incomplete)).isInstanceOf(StatusException.class)
                 .hasMessageContaining("range").extracting(e -> ((StatusException) e).code()).isEqualTo(Status.ARG);
     }
 }
