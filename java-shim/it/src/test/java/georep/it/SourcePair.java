@@ -56,6 +56,18 @@ final class SourcePair implements AutoCloseable {
         assertThat(want).as("messages to replicate").isPositive();
     }
 
+    /** Waits until nothing is behind the cursors and so many entries from there are stored, and no more. */
+    static void await(Cluster from, Cluster to, String topic, Duration atMost, int entries) throws Exception {
+        Awaitility.await().atMost(atMost).pollInterval(Duration.ofMillis(100)).untilAsserted(() -> {
+            int n = 0;
+            for (String s : SegmentLog.segments(to, topic)) {
+                n += (int) SegmentLog.read(to, s).stream().filter(e -> e.parsed().hasReplicatedFrom()).count();
+            }
+            assertThat(n).as("entries of %s, status %s", topic, status(from, topic)).isEqualTo(entries);
+            assertThat(backlogs(from, topic, to.name)).containsOnly(0L);
+        });
+    }
+
     /** Entries behind the replication cursors of all segments that are in the layout. */
     static List<Long> backlogs(Cluster c, String topic, String remote) throws Exception {
         List<Long> all = new ArrayList<>();

@@ -64,7 +64,8 @@ final class Traffic implements AutoCloseable {
     void more(int messages) {
         int target = stored.get() + messages;
         Awaitility.await().atMost(60, java.util.concurrent.TimeUnit.SECONDS).pollInterval(5,
-                java.util.concurrent.TimeUnit.MILLISECONDS).until(() -> stored.get() >= target || failure.get() != null);
+                java.util.concurrent.TimeUnit.MILLISECONDS)
+                        .until(() -> stored.get() >= target || failure.get() != null);
     }
 
     /** Stops, and returns the number that would have been next. */

@@ -33,6 +33,7 @@ final class BudgetService implements AutoCloseable {
     private final Map<Long, Client> clients = new ConcurrentHashMap<>();
     private final Map<Integer, Set<Client>> waitingForRoom = new ConcurrentHashMap<>();
     private long wakeAtNanos;
+    private volatile boolean closing;
 
     BudgetService(GeorepConfig c, ScheduledExecutorService timer) {
         this.timer = timer;
@@ -62,6 +63,7 @@ final class BudgetService implements AutoCloseable {
             }
             giveBack(key);
         }
+        closeIfUnused();
     }
 
     void request(long key, int remote, long bytes) {
@@ -142,8 +144,16 @@ final class BudgetService implements AutoCloseable {
         return budget.statusJson();
     }
 
+    /** Ends when the last window has gone: topics are closed after the plugin. */
     @Override
-    public synchronized void close() {
-        budget.close();
+    public void close() {
+        closing = true;
+        closeIfUnused();
+    }
+
+    private synchronized void closeIfUnused() {
+        if (closing && clients.isEmpty()) {
+            budget.close();
+        }
     }
 }

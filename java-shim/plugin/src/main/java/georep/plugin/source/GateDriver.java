@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Parent-drain gate of one (source segment, remote): gives the core the source's layout and the backlog of the ancestors
- * it asks about, and passes its answer on. Runs on its owner's executor; nothing here blocks.
+ * Parent-drain gate of one (source segment, remote): gives the core the source's layout and the backlog of the
+ * ancestors it asks about, and passes its answer on. Runs on its owner's executor; nothing here blocks.
  */
 final class GateDriver implements LocalTopic.Listener {
     private static final Logger LOG = LoggerFactory.getLogger(GateDriver.class);

@@ -52,6 +52,9 @@ final class RemoteTopic {
 
         /** Nothing may be written; why is one of Window's BLOCK numbers. */
         void onBlocked(int why, String reason);
+
+        /** The broker has closed its client for the remote: the replicator has to be made anew. */
+        void onClientClosed();
     }
 
     /** References held; guarded by the SourceBroker. */
@@ -171,6 +174,13 @@ final class RemoteTopic {
         ask();
     }
 
+    /** A call to the remote failed: it may be that the broker has closed its client. */
+    void checkClient() {
+        if (client.isClosed()) {
+            ask();
+        }
+    }
+
     private void ask() {
         LocalTopic.Snapshot mine = local.snapshot();
         synchronized (this) {
@@ -181,8 +191,12 @@ final class RemoteTopic {
                 askAgain = true;
                 return;
             }
-            asking = true;
+            asking = !client.isClosed();
             askAgain = false;
+        }
+        if (client.isClosed()) { // the cluster was removed, and maybe added with other addresses
+            listeners.forEach(Listener::onClientClosed);
+            return;
         }
         peer.get(topic, "state").whenComplete((json, e) -> {
             try {

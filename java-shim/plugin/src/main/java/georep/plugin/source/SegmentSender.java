@@ -18,8 +18,8 @@ import org.slf4j.LoggerFactory;
  *                     `--failed--> IDLE                        `--closed, sends wait--> OPENING
  * </pre>
  *
- * <p>A send that was never given to a session is reported UNKNOWN, not REFUSED: an earlier owner may have stored it, and
- * the core must not take that for an overtaken entry. All methods run on the window's executor.
+ * <p>A send that was never given to a session is reported UNKNOWN, not REFUSED: an earlier owner may have stored it,
+ * and the core must not take that for an overtaken entry. All methods run on the window's executor.
  */
 final class SegmentSender implements VerbatimProducer.Owner {
     private static final Logger LOG = LoggerFactory.getLogger(SegmentSender.class);
@@ -150,6 +150,7 @@ final class SegmentSender implements VerbatimProducer.Owner {
     private void failWaiting(String why) {
         LOG.debug("{} to {}/{}: {}", producerName, remote.status(), segment, why);
         sink.trouble(segment, why);
+        remote.checkClient();
         Send s;
         while ((s = waiting.poll()) != null) {
             s.release();

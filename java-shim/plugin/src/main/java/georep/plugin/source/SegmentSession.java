@@ -60,6 +60,9 @@ public final class SegmentSession {
         /** True when the cursor does not have the position (any more): deleted, expired or cleared. */
         boolean gone(Position p);
 
+        /** The broker's client for the remote is closed; called on any thread. */
+        void clientClosed();
+
         /** Entries that another segment of this topic still has to replicate; null: it has no such cursor. */
         CompletableFuture<Long> ancestorBacklog(String segmentTopic);
     }
@@ -169,10 +172,9 @@ public final class SegmentSession {
         return driver.trouble();
     }
 
-    /** Publish time of the oldest un-replicated entry, milliseconds since 1970; 0 = none, -1 = not known. */
-    public long oldestPublishTime(long backlog) {
-        long t = driver.oldestPublishTime();
-        return t != 0 || backlog == 0 ? t : -1;
+    /** Publish time of the oldest entry that was read and is not deleted, milliseconds since 1970; 0 = none. */
+    public long oldestPublishTime() {
+        return driver.oldestPublishTime();
     }
 
     public long secondsWithoutProgress() {

@@ -147,11 +147,11 @@ public final class SourceBroker implements AutoCloseable {
     }
 
     /**
-     * The plugin ends; topics are closed after it, so threads and budget stay until nothing uses them: idle threads end
-     * by themselves.
+     * The plugin ends; topics are closed after it, so threads and budget stay until nothing uses them.
      */
     @Override
     public void close() {
         sweep.cancel(false);
+        budget.close();
     }
 }

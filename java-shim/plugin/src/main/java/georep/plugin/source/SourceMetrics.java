@@ -88,13 +88,15 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
         names.put("waiting", "Segments that wait for the budget.");
         names.put("inFlightBytes", "Bytes held for sends.");
         names.forEach((field, help) -> {
-            String metric = "pulsar_georep_budget_" + field.replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT);
+            String metric = "pulsar_georep_budget_" + field.replaceAll("([A-Z])", "_$1")
+                    .toLowerCase(java.util.Locale.ROOT);
             head(out, metric, help, "gauge");
             value(out, metric, null, null, b.path(field).asLong());
         });
     }
 
-    private void labelled(SimpleTextOutputStream out, String metric, String help, Map<String, Map<String, Long>> counters,
+    private void labelled(SimpleTextOutputStream out, String metric, String help,
+            Map<String, Map<String, Long>> counters,
                           Map<String, String> paths) {
         head(out, metric, help, "counter");
         counters.forEach((remote, m) -> paths.forEach((path, name) -> value(out, metric, remote, path,

@@ -200,6 +200,11 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         }, () -> { });
     }
 
+    @Override
+    public void onClientClosed() {
+        host.clientClosed();
+    }
+
     private void onGate(boolean open) {
         gateOpen = open;
         window.gate(open);

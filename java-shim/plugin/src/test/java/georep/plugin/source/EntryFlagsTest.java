@@ -14,13 +14,15 @@ import org.junit.jupiter.api.Test;
 
 class EntryFlagsTest {
     private static MessageMetadata metadata() {
-        MessageMetadata m = new MessageMetadata().setProducerName("p").setSequenceId(5).setPublishTime(1_700_000_000_123L);
+        MessageMetadata m = new MessageMetadata().setProducerName("p").setSequenceId(5)
+                .setPublishTime(1_700_000_000_123L);
         m.addProperty().setKey("k").setValue("v");
         return m;
     }
 
     private static ByteBuf entry(MessageMetadata m) {
-        return Commands.serializeMetadataAndPayload(Commands.ChecksumType.Crc32c, m, Unpooled.wrappedBuffer(new byte[10]));
+        return Commands.serializeMetadataAndPayload(Commands.ChecksumType.Crc32c, m,
+                Unpooled.wrappedBuffer(new byte[10]));
     }
 
     private static ByteBuf withBrokerMetadata(ByteBuf entry) {

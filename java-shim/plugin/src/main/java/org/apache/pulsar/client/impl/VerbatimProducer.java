@@ -337,8 +337,9 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
             return;
         }
         if (cnx.channel().isActive()) {
-            // when the broker closed the producer, the connection has forgotten it and a receipt that is still under way
-            // would be a NullPointerException there, which ends the connection for all; closeAsync forgets it for good
+            // when the broker closed the producer, the connection has forgotten it and a receipt that is still under
+            // way would be a NullPointerException there, which ends the connection for all; closeAsync forgets it for
+            // good
             cnx.registerProducer(producerId, this);
         }
         die();

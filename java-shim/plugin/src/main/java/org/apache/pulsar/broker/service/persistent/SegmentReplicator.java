@@ -2,6 +2,7 @@
 package org.apache.pulsar.broker.service.persistent;
 
 import georep.plugin.source.EntryFlags;
+import georep.plugin.source.OldestEntry;
 import georep.plugin.source.ReplicationSource;
 import georep.plugin.source.ReplicationStatus;
 import georep.plugin.source.SegmentSession;
@@ -46,6 +47,7 @@ public class SegmentReplicator extends PersistentReplicator
     private final SourceBroker source;
     private final TopicName name;
     private final EntryFlags flags = new EntryFlags();
+    private final OldestEntry oldest;
     private volatile SegmentSession session;
     private volatile boolean paused;
     private volatile boolean constructed;
@@ -57,6 +59,7 @@ public class SegmentReplicator extends PersistentReplicator
         this.segmentTopic = topic;
         this.remoteAdmin = admin;
         this.name = TopicName.get(topic.getName());
+        this.oldest = new OldestEntry(cursor);
         this.source = SourceBroker.of(bs.pulsar());
         source.status().add(this);
         constructed = true; // the stock constructor has called startProducer before the fields above were set
@@ -301,6 +304,14 @@ public class SegmentReplicator extends PersistentReplicator
     }
 
     @Override
+    public void clientClosed() {
+        terminate().thenCompose(x -> topic.checkReplication()).exceptionally(e -> {
+            log.warn().exceptionMessage(e).log("Replication does not start again");
+            return null;
+        });
+    }
+
+    @Override
     public CompletableFuture<Long> ancestorBacklog(String topicName) {
         String cursorName = getReplicatorName(replicatorPrefix, remoteCluster);
         if (!TopicName.get(topicName).isSegment()) {
@@ -400,7 +411,8 @@ public class SegmentReplicator extends PersistentReplicator
     @Override
     public long oldestPublishTime() {
         SegmentSession s = session;
-        return s == null ? backlog() == 0 ? 0 : -1 : s.oldestPublishTime(backlog());
+        long read = s == null ? 0 : s.oldestPublishTime();
+        return read != 0 ? read : backlog() == 0 ? 0 : oldest.publishTime();
     }
 
     @Override

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.it;
+
+import static georep.it.SourcePair.assertCopied;
+import static georep.it.SourcePair.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import georep.it.SourcePair.Rise;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.apache.pulsar.client.api.CompressionType;
+import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.Schema;
+import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
+import org.apache.pulsar.common.api.proto.MessageMetadata;
+import org.apache.pulsar.common.policies.data.DispatchRate;
+import org.apache.pulsar.common.policies.data.SchemaCompatibilityStrategy;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+
+/** Entries of every kind that clients write, as they arrive. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class SourceEntriesTest {
+    private SourcePair p;
+
+    @BeforeAll
+    void start() throws Exception {
+        p = SourcePair.start(true);
+    }
+
+    @AfterAll
+    void stop() throws Exception {
+        p.close();
+    }
+
+    private Producer<byte[]> producer(String segment, Consumer<ProducerConfigurationData> tweak) throws Exception {
+        ProducerConfigurationData c = new ProducerConfigurationData();
+        c.setTopicName(segment);
+        c.setBatchingEnabled(true);
+        c.setBatchingMaxMessages(200);
+        c.setBatchingMaxPublishDelayMicros(TimeUnit.MILLISECONDS.toMicros(20));
+        tweak.accept(c);
+        return p.a.internalClient().createSegmentProducerAsync(c, Schema.BYTES).get(20, TimeUnit.SECONDS);
+    }
+
+    private String onlySegment(String topic) throws Exception {
+        return SegmentLog.segments(p.a, topic).get(0);
+    }
+
+    private List<StoredEntry> stored(Cluster c, String topic) throws Exception {
+        List<StoredEntry> all = new ArrayList<>();
+        for (String s : SegmentLog.segments(c, topic)) {
+            all.addAll(SegmentLog.read(c, s));
+        }
+        return all;
+    }
+
+    /** Without the fields that the splice adds or replaces: what is left must be the source's bytes. */
+    private static byte[] withoutSplice(byte[] metadata) {
+        ByteBuf out = Unpooled.buffer();
+        ByteBuf in = Unpooled.wrappedBuffer(metadata);
+        while (in.isReadable()) {
+            int from = in.readerIndex();
+            long tag = varint(in);
+            int field = (int) (tag >>> 3);
+            boolean ours = field == 5;
+            if ((tag & 7) == 2) {
+                int n = (int) varint(in);
+                String text = in.toString(in.readerIndex(), n, StandardCharsets.ISO_8859_1);
+                ours |= field == 4 && (text.contains("__GEOREP_ORIGIN")
+                        || text.contains("__MSG_PROP_REPL_SOURCE_POSITION"));
+                in.skipBytes(n);
+            } else {
+                varint(in);
+            }
+            if (!ours) {
+                out.writeBytes(in, from, in.readerIndex() - from);
+            }
+        }
+        byte[] b = new byte[out.readableBytes()];
+        out.readBytes(b);
+        return b;
+    }
+
+    private static long varint(ByteBuf b) {
+        long v = 0;
+        for (int shift = 0;; shift += 7) {
+            byte x = b.readByte();
+            v |= (long) (x & 0x7f) << shift;
+            if (x >= 0) {
+                return v;
+            }
+        }
+    }
+
+    @Test
+    void verbatimDiffersByTheSpliceAlone() throws Exception {
+        String t = p.topic("splice", 1, 1);
+        Rise r = new Rise(p.a, p.b, "verbatim", "single", "parts");
+        byte[] unknown = SourceRawProducer.join(SourceRawProducer.field(33, 5), SourceRawProducer.field(34, 0xffff),
+                SourceRawProducer.field(777, 123_456));
+        try (SourceRawProducer raw = new SourceRawProducer(p.a, onlySegment(t), "raw")) {
+            for (int i = 0; i < 5; i++) {
+                MessageMetadata m = new MessageMetadata().setProducerName("app").setSequenceId(i)
+                        .setPublishTime(System.currentTimeMillis()).setPartitionKey("k" + i);
+                m.addProperty().setKey("mine").setValue("kept");
+                m.addProperty().setKey("__MSG_PROP_REPL_SOURCE_POSITION").setValue("9:9"); // a user's, to be replaced
+                raw.send(m, unknown, Unpooled.wrappedBuffer(("payload " + i).getBytes(StandardCharsets.UTF_8)));
+            }
+        }
+        await(p.a, p.b, t, Duration.ofSeconds(20), 5);
+        List<StoredEntry> a = stored(p.a, t);
+        List<StoredEntry> b = stored(p.b, t);
+        assertThat(b).hasSize(5);
+        for (int i = 0; i < 5; i++) {
+            assertThat(b.get(i).payload()).isEqualTo(a.get(i).payload());
+            assertThat(withoutSplice(b.get(i).metadata())).as("metadata but for the splice")
+                    .isEqualTo(withoutSplice(a.get(i).metadata()));
+            assertThat(b.get(i).parsed().getReplicatedFrom()).isEqualTo(p.a.name);
+            assertThat(b.get(i).property("__MSG_PROP_REPL_SOURCE_POSITION")).containsExactly(a.get(i).position());
+            assertThat(b.get(i).property("__GEOREP_ORIGIN")).singleElement().asString().startsWith("1|cluster-a|")
+                    .endsWith("|" + SegmentLog.segments(p.b, t).get(0));
+        }
+        assertThat(r.of("verbatim") + r.of("single")).isEqualTo(5);
+        assertThat(r.of("parts")).isZero();
+    }
+
+    @Test
+    void everyCodecIsCutAndKept() throws Exception {
+        String t = p.topic("codecs", 1, 3);
+        Rise r = new Rise(p.a, p.b, "parts", "rebatched");
+        int n = 0;
+        for (CompressionType codec : CompressionType.values()) {
+            try (Producer<byte[]> producer = producer(onlySegment(t), c -> c.setCompressionType(codec))) {
+                List<CompletableFuture<?>> sent = new ArrayList<>();
+                for (int i = 0; i < 400; i++, n++) {
+                    sent.add(producer.newMessage().key("k" + n % 40).value((("x".repeat(300)) + Publish.text(n, 40))
+                            .getBytes(StandardCharsets.UTF_8)).sendAsync());
+                }
+                for (CompletableFuture<?> f : sent) {
+                    f.get(20, TimeUnit.SECONDS);
+                }
+            }
+        }
+        assertCopied(p.a, p.b, t);
+        assertThat(r.of("parts")).isGreaterThanOrEqualTo(10);
+        Set<org.apache.pulsar.common.api.proto.CompressionType> codecs = new HashSet<>();
+        stored(p.b, t).forEach(e -> codecs.add(e.parsed().getCompression()));
+        assertThat(codecs).as("codecs of the parts").containsExactlyInAnyOrder(
+                org.apache.pulsar.common.api.proto.CompressionType.values());
+    }
+
+    @Test
+    void allChunksOfAMessageStayTogether() throws Exception {
+        String t = p.topic("chunks", 1, 4);
+        Rise r = new Rise(p.a, p.b, "single");
+        try (Producer<byte[]> producer = producer(onlySegment(t), c -> {
+            c.setBatchingEnabled(false);
+            c.setChunkingEnabled(true);
+            c.setChunkMaxMessageSize(1000);
+        })) {
+            for (int i = 0; i < 8; i++) {
+                producer.newMessage().key("k" + i).value(new byte[4500]).send();
+            }
+        }
+        await(p.a, p.b, t, Duration.ofSeconds(20), 8 * 5);
+        Set<String> segmentsUsed = new HashSet<>();
+        Set<String> uuids = new HashSet<>();
+        for (String s : SegmentLog.segments(p.b, t)) {
+            List<MessageMetadata> chunks = SegmentLog.read(p.b, s).stream().map(StoredEntry::parsed).toList();
+            Set<String> here = new HashSet<>();
+            chunks.forEach(m -> here.add(m.getUuid()));
+            for (String u : here) {
+                assertThat(uuids.add(u)).as("uuid in one segment only").isTrue();
+                assertThat(chunks.stream().filter(m -> m.getUuid().equals(u)).map(MessageMetadata::getChunkId))
+                        .containsExactlyElementsOf(java.util.stream.IntStream.range(0, chunks.stream()
+                                .filter(m -> m.getUuid().equals(u)).findFirst().orElseThrow().getNumChunksFromMsg())
+                                .boxed().toList());
+                segmentsUsed.add(s);
+            }
+        }
+        assertThat(uuids).hasSize(8);
+        assertThat(segmentsUsed.size()).as("segments used").isGreaterThan(1);
+        assertThat(r.of("single")).isPositive();
+    }
+
+    @Test
+    void replicateToIsHonoured() throws Exception {
+        String t = p.topic("replicate-to", 1, 2);
+        Rise r = new Rise(p.a, p.b, "dropped");
+        try (Producer<byte[]> producer = producer(onlySegment(t), c -> { })) {
+            producer.newMessage().key("k0").value("k0#0".getBytes(StandardCharsets.UTF_8)).send();
+            producer.newMessage().key("k1").value("k1#1".getBytes(StandardCharsets.UTF_8)).disableReplication().send();
+            producer.newMessage().key("k2").value("k2#2".getBytes(StandardCharsets.UTF_8))
+                    .replicationClusters(List.of("cluster-b")).send();
+            producer.newMessage().key("k3").value("k3#3".getBytes(StandardCharsets.UTF_8))
+                    .replicationClusters(List.of("cluster-x")).send();
+        }
+        await(p.a, p.b, t, Duration.ofSeconds(20), 2);
+        assertThat(StoredMessages.of(p.b, t).from(p.a.name).stream().map(StoredMessages.Message::number))
+                .containsExactlyInAnyOrder(0, 2);
+        assertThat(r.of("dropped")).isEqualTo(2);
+    }
+
+    /** Two versions of a schema, at a remote that enforces validation. */
+    @Test
+    void schemaVersionsAreTranslated() throws Exception {
+        String ns = SourcePair.NS + "-schema";
+        Federation.of(ns, p.a, p.b);
+        for (Cluster c : new Cluster[]{p.a, p.b}) {
+            c.admin().namespaces().setSchemaCompatibilityStrategy(ns, SchemaCompatibilityStrategy.ALWAYS_COMPATIBLE);
+            c.admin().namespaces().setSchemaValidationEnforced(ns, true);
+        }
+        String t = "topic://" + ns + "/x";
+        Federation.topic(t, 1, p.a);
+        Federation.topic(t, 2, p.b);
+        Rise r = new Rise(p.a, p.b, "schemaAsks");
+        String segment = SegmentLog.segments(p.a, t).get(0);
+        send(segment, Schema.JSON(One.class), new One("x"));
+        send(segment, Schema.JSON(Two.class), new Two("y", 2));
+        send(segment, Schema.JSON(One.class), new One("z"));
+        await(p.a, p.b, t, Duration.ofSeconds(30), 3);
+        var registry = p.b.broker.getSchemaRegistryService();
+        String id = org.apache.pulsar.common.naming.TopicName.get(segment).getSchemaName();
+        List<StoredEntry> b = stored(p.b, t);
+        assertThat(b).hasSize(3);
+        for (StoredEntry e : b) {
+            String text = new String(e.payload(), StandardCharsets.UTF_8);
+            String schema = new String(registry.getSchema(id, registry.versionFromBytes(e.parsed().getSchemaVersion()))
+                    .get().schema.getData(), StandardCharsets.UTF_8);
+            assertThat(schema.contains("number")).as("schema of %s", text).isEqualTo(text.contains("number"));
+        }
+        assertThat(r.of("schemaAsks")).isEqualTo(2);
+    }
+
+    private <T> void send(String segment, Schema<T> schema, T value) throws Exception {
+        ProducerConfigurationData c = new ProducerConfigurationData();
+        c.setTopicName(segment);
+        c.setBatchingEnabled(false);
+        try (Producer<T> producer = p.a.internalClient().createSegmentProducerAsync(c, schema)
+                .get(20, TimeUnit.SECONDS)) {
+            producer.newMessage().key("k").value(value).send();
+        }
+    }
+
+    /** First version. */
+    public static final class One {
+        public String name;
+
+        public One() { }
+
+        One(String name) {
+            this.name = name;
+        }
+    }
+
+    /** Second version. */
+    public static final class Two {
+        public String name;
+        public int number;
+
+        public Two() { }
+
+        Two(String name, int number) {
+            this.name = name;
+            this.number = number;
+        }
+    }
+
+    /** The limiter is asked before a read is registered; or nothing would ever be read again. */
+    @Test
+    void dispatchRateIsHonouredAndNothingSticks() throws Exception {
+        String ns = SourcePair.NS + "-rate";
+        Federation.of(ns, p.a, p.b);
+        p.a.admin().namespaces().setReplicatorDispatchRate(ns, DispatchRate.builder()
+                .dispatchThrottlingRateInMsg(20).dispatchThrottlingRateInByte(-1).ratePeriodInSecond(1).build());
+        String t = "topic://" + ns + "/x";
+        Federation.topic(t, 1, p.a, p.b);
+        String segment = SegmentLog.segments(p.a, t).get(0);
+        Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> p.a.segment(segment).getReplicators()
+                .get(p.b.name).getRateLimiter().isPresent());
+        try (Producer<byte[]> producer = producer(segment, c -> c.setBatchingEnabled(false))) {
+            List<CompletableFuture<?>> sent = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                sent.add(producer.newMessage().key("k").value(Publish.text(i, 1).getBytes(StandardCharsets.UTF_8))
+                        .sendAsync());
+            }
+            for (CompletableFuture<?> f : sent) {
+                f.get(20, TimeUnit.SECONDS);
+            }
+        }
+        long t0 = System.nanoTime();
+        await(p.a, p.b, t, Duration.ofSeconds(60), 100);
+        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - t0)).as("milliseconds for 100 entries at 20 a second")
+                .isGreaterThan(1000);
+        assertThat(StoredMessages.of(p.b, t).count(p.a.name)).isEqualTo(100);
+    }
+}
