@@ -13,7 +13,8 @@ public final class Placement {
     private static final String[] ACTIONS = {"none", "verbatim", "single", "unkeyed", "rebatch", "park", "drop"};
     private static final String[] REASONS = {"ok", "replicated", "not-in-replicate-to", "marker", "txn-aborted",
         "expired", "compacted-out", "segment-misfit", "bucket-misfit", "unstamped", "unkeyed-unproven", "too-large",
-        "masked", "malformed", "encrypted-batch", "chunk-incomplete", "no-destination", "codec", "size-mismatch", "checksum",
+        "masked", "malformed", "encrypted-batch", "chunk-incomplete", "no-destination", "codec", "size-mismatch",
+        "checksum",
         "overtaken", "too-large-single", "legacy-destination"};
 
     private Placement() {}
