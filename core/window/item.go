@@ -4,6 +4,7 @@ package window
 
 import (
 	"georep/core/entry"
+	"georep/core/internal/mutant"
 	"georep/core/placement"
 	"georep/core/rebatch"
 )
@@ -58,7 +59,9 @@ type trouble struct {
 
 // doubtful says whether the destination's having everything up to the refused
 // part can mean that something later was stored in its place.
-func (t *trouble) doubtful() bool { return t.refused && (t.passed || !t.ambiguous) }
+func (t *trouble) doubtful() bool {
+	return t.refused && (t.passed || !t.ambiguous) && !mutant.On(mutant.DuplicateIsAck)
+}
 
 func (it *item) troubleAt(segment uint64) *trouble {
 	for i := range it.trouble {
@@ -120,7 +123,7 @@ func (it *item) pending() bool {
 
 // todo returns the messages to send as a mask over n messages; nil when it is all of them.
 func (it *item) todo(n int) rebatch.Mask {
-	if it.stored == nil && len(it.out) == 0 {
+	if it.stored == nil && len(it.out) == 0 || mutant.On(mutant.MaskIgnored) {
 		return nil
 	}
 	m := rebatch.NewMask(n)

@@ -5,6 +5,7 @@ package window
 import (
 	"slices"
 
+	"georep/core/internal/mutant"
 	"georep/core/layout"
 	"georep/core/placement"
 )
@@ -55,7 +56,7 @@ func (w *Window) acked(s *send) {
 // storedBy marks the messages of s as stored.
 func (w *Window) storedBy(s *send) {
 	it := s.it
-	if s.messages == nil {
+	if s.messages == nil || mutant.On(mutant.CursorOnFirstAck) {
 		it.whole = true
 		it.storedAt = s.to.id
 		return
@@ -65,10 +66,10 @@ func (w *Window) storedBy(s *send) {
 
 // complete finishes an item when all of it is stored and nothing is in flight.
 func (w *Window) complete(it *item) {
-	if it.state != itemOpen || !it.whole || len(it.out) > 0 {
+	if it.state != itemOpen || !it.whole || len(it.out) > 0 && !mutant.On(mutant.CursorOnFirstAck) {
 		return
 	}
-	if it.unit != nil {
+	if it.unit != nil && !mutant.On(mutant.ChunkDeletedEarly) {
 		w.completeUnit(it.unit)
 		return
 	}
@@ -238,6 +239,9 @@ func (w *Window) settled(r layout.Range) bool {
 	}
 	ok := true
 	for _, d := range w.dests {
+		if mutant.On(mutant.SuccessorEarly) {
+			break
+		}
 		if d.state == destSealed && d.rng.Overlaps(r) {
 			w.ask(d)
 			ok = false

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"georep/core/entry"
+	"georep/core/internal/mutant"
 	"georep/core/placement"
 )
 
@@ -16,6 +17,9 @@ func (w *Window) park(it *item, reason placement.Reason) {
 		w.abandonJob()
 	}
 	if w.slotItem == it {
+		if mutant.On(mutant.SlotLeaked) {
+			w.slot, w.slotItem = slotNone, nil
+		}
 		w.giveSlotBack()
 	}
 	if it.state != itemOpen {
@@ -30,6 +34,9 @@ func (w *Window) park(it *item, reason placement.Reason) {
 	}
 	if w.passes(reason) {
 		w.release(it)
+	}
+	if mutant.On(mutant.ParkedDropped) {
+		w.finish(it)
 	}
 }
 

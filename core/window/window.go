@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"georep/core/entry"
+	"georep/core/internal/mutant"
 	"georep/core/layout"
 	"georep/core/placement"
 	"georep/core/rebatch"
@@ -194,6 +195,9 @@ func (w *Window) Deleted(pos entry.Position) {
 
 // DeleteFailed tells that the cursor did not delete pos; it is tried again.
 func (w *Window) DeleteFailed(pos entry.Position) {
+	if mutant.On(mutant.DeleteFailureEaten) {
+		w.Deleted(pos)
+	}
 	if it := w.find(pos); it != nil && it.deleting {
 		it.deleting = false
 		it.deleteAt = w.now + w.cfg.RetryMillis

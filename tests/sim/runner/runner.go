@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,7 +64,7 @@ func Play(o Options) *Summary {
 				if i >= o.Seeds {
 					return
 				}
-				r := world.New(o.First + i).Run()
+				r := play(o.First+i, nil)
 				mu.Lock()
 				s.add(&r)
 				mu.Unlock()
@@ -177,14 +178,12 @@ const storyLines = 60
 // tell replays a violated seed and prints its last lines.
 func tell(w io.Writer, r *world.Result) {
 	var lines []string
-	wd := world.New(r.Seed)
-	wd.Trace(func(line string) {
+	play(r.Seed, func(line string) {
 		lines = append(lines, line)
 		if len(lines) > 2*storyLines {
 			lines = append(lines[:0], lines[storyLines:]...)
 		}
 	})
-	wd.Run()
 	for _, line := range lines[max(0, len(lines)-storyLines):] {
 		fmt.Fprintln(w, "  ", line)
 	}
@@ -192,10 +191,18 @@ func tell(w io.Writer, r *world.Result) {
 }
 
 // Replay plays one seed; trace may be nil.
-func Replay(seed uint64, trace func(line string)) world.Result {
+func Replay(seed uint64, trace func(line string)) world.Result { return play(seed, trace) }
+
+// play runs a seed. A panic of a machine is a violation like any other.
+func play(seed uint64, trace func(line string)) (r world.Result) {
 	w := world.New(seed)
 	if trace != nil {
 		w.Trace(trace)
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			r = w.Crashed(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
 	return w.Run()
 }

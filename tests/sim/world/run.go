@@ -39,6 +39,16 @@ func (w *World) Run() Result {
 	for _, rp := range w.replicators {
 		w.absorb(rp.win.Counters())
 	}
+	return w.result()
+}
+
+// Crashed returns the result of a run that a machine ended with a panic.
+func (w *World) Crashed(text string) Result {
+	w.chk.Fail(check.Contract, 0, "%s", text)
+	return w.result()
+}
+
+func (w *World) result() Result {
 	return Result{Seed: w.Seed, Events: w.events, Faults: w.plan.Count, Branches: w.branches(), Stats: w.chk.Stats, Violation: w.chk.First()}
 }
 
