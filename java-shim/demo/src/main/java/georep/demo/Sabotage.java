@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Spoils one entry that arrives at B, so that a test sees the verdict notice it. One spoilt entry per process: the broker
- * makes the topics, so they find their orders here.
+ * Spoils one entry that arrives at B, so that a test sees the verdict notice it. One spoilt entry per process: the
+ * broker makes the topics, so they find their orders here.
  */
 final class Sabotage {
     /** What happens to the entry; SWAP: the next one of its stream is stored before it. */

@@ -20,8 +20,8 @@ import java.util.function.BooleanSupplier;
 
 /**
  * What replicated segments cost while nothing is published: CPU seconds of this process, in which both clusters run,
- * with replication on minus off, over the same span with the same segments loaded. Both clusters replicate to each other;
- * half of the segments are A's, half are B's.
+ * with replication on minus off, over the same span with the same segments loaded. Both clusters replicate to each
+ * other; half of the segments are A's, half are B's.
  *
  * <p>Environment: SEGMENTS (1000), SECONDS per phase (300), DEMO_HOME (the source tree).
  */

@@ -113,7 +113,8 @@ class PeerCallsTest {
         b.admin().scalableTopics().splitSegment(topic, 0);
         b.controller(topic).collectGarbage().get();
         await().atMost(Duration.ofSeconds(10)).until(() -> SegmentLog.segments(b, topic).size() == 2);
-        JsonNode n = Http.post(b.broker, "/admin/v2/scalable-repl/t/gone/x/watermark", null, "{\"segment\":\"0\",\"key\":"
+        JsonNode n = Http.post(b.broker, "/admin/v2/scalable-repl/t/gone/x/watermark", null,
+                "{\"segment\":\"0\",\"key\":"
                 + ORIGIN.json() + "}").json();
         assertThat(n.path("status").asText()).isEqualTo("WATERMARK_STATUS_GONE");
     }

@@ -66,7 +66,8 @@ class PinLifeTest {
         String topic = "topic://" + ns + "/" + name;
         Federation.topic(topic, 1, a, b);
         String segment = "segment://" + ns + "/" + name + "/0000-ffff-0";
-        await().atMost(Duration.ofSeconds(20)).until(() -> a.segment(segment).getReplicators().containsKey("cluster-b"));
+        await().atMost(Duration.ofSeconds(20))
+                .until(() -> a.segment(segment).getReplicators().containsKey("cluster-b"));
         pause(segment, true);
         Publish.v5(a, topic, 0, 20, 5);
         a.admin().scalableTopics().splitSegment(topic, 0);
@@ -96,7 +97,8 @@ class PinLifeTest {
                 .isInstanceOf(ExecutionException.class);
         assertThatThrownBy(() -> admin.clearSegmentSubscriptionBacklogAsync(segment, PIN).get())
                 .isInstanceOf(ExecutionException.class);
-        assertThatThrownBy(() -> a.controller(topic).registerConsumer(PIN, "c", 1, ScalableConsumerType.STREAM, null).get())
+        assertThatThrownBy(() -> a.controller(topic).registerConsumer(PIN, "c", 1, ScalableConsumerType.STREAM, null)
+                .get())
                 .hasMessageContaining("refused");
         assertThatThrownBy(() -> a.segment(segment).unsubscribe(PIN).get()).hasMessageContaining("replication");
         assertThat(admin.getStats(topic).getSubscriptions()).isEmpty();
@@ -106,7 +108,8 @@ class PinLifeTest {
         assertThat(SegmentLog.segments(a, topic)).contains(segment);
 
         // a pin that somebody removed in the store is back before anything is collected
-        a.broker.getPulsarResources().getScalableTopicResources().deleteSubscriptionAsync(TopicName.get(topic), PIN).get();
+        a.broker.getPulsarResources().getScalableTopicResources().deleteSubscriptionAsync(TopicName.get(topic), PIN)
+                .get();
         gc(topic);
         assertThat(subscriptions(topic)).containsExactly(PIN);
         assertThat(SegmentLog.segments(a, topic)).contains(segment);

@@ -83,7 +83,8 @@ public final class SelfCheck {
             Class<?> owner = Class.forName(hash < 0 ? member : member.substring(0, hash), false,
                     SelfCheck.class.getClassLoader());
             String name = hash < 0 ? null : member.substring(hash + 1);
-            boolean there = name == null || Arrays.stream(owner.getDeclaredFields()).anyMatch(f -> f.getName().equals(name))
+            boolean there = name == null || Arrays.stream(owner.getDeclaredFields())
+                    .anyMatch(f -> f.getName().equals(name))
                     || Arrays.stream(owner.getDeclaredMethods()).anyMatch(m -> m.getName().equals(name));
             if (!there) {
                 missing.add(member);

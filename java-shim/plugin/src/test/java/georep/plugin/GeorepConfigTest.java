@@ -35,7 +35,8 @@ class GeorepConfigTest {
     @Test
     void values() {
         GeorepConfig c = of("georepSlowPathBytesPerSecond", " 1000 ", "georepKeepCodec", "false",
-                "georepEncryptedBatchPolicy", "Place", "georepParkedPolicy", "pass", "georepRequiredMembers", "a#b, c#d,",
+                "georepEncryptedBatchPolicy", "Place", "georepParkedPolicy", "pass", "georepRequiredMembers",
+                        "a#b, c#d,",
                 "georepInFlightBytes", "");
         assertThat(c.rebatchBytesPerSecond()).isEqualTo(1000);
         assertThat(c.rebatchBurstBytes()).isEqualTo(1000); // a second's worth, where it is not said

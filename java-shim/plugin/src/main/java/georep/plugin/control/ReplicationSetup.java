@@ -59,7 +59,10 @@ public final class ReplicationSetup {
         return pinPrefix + remote;
     }
 
-    /** Repeating it changes nothing. Fails, and is to be repeated, where policies or record cannot be read or written. */
+    /**
+     * Repeating it changes nothing. Fails, and is to be repeated, where policies or record cannot be read or
+     * written.
+     */
     public CompletableFuture<Result> reconcile(TopicName topic) {
         ScalableTopicResources resources = records.resources();
         return records.desiredRemotes(topic.getNamespaceObject()).thenCompose(desired ->

@@ -36,7 +36,8 @@ public final class TopicRecords {
 
     private static ScalableTopicMetadata present(TopicName topic, Optional<ScalableTopicMetadata> m) {
         if (m.isEmpty()) {
-            throw new java.util.concurrent.CompletionException(new TopicNotFoundException("no scalable topic " + topic));
+            throw new java.util.concurrent.CompletionException(new TopicNotFoundException("no scalable topic "
+                    + topic));
         }
         return m.get();
     }

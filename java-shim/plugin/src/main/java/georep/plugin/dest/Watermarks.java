@@ -53,7 +53,10 @@ public interface Watermarks extends AutoCloseable {
     /** Makes the watermarks of one segment topic. */
     @FunctionalInterface
     interface Factory {
-        /** {@code boundTopic}: the segment topic's name, {@code segment://…}, as the core writes it into origin records. */
+        /**
+         * {@code boundTopic}: the segment topic's name, {@code segment://…}, as the core writes it into origin
+         * records.
+         */
         Watermarks create(String boundTopic, int maxKeys);
     }
 }

@@ -39,7 +39,8 @@ class OriginGuardTest {
         assertThat(b.readerIndex()).isEqualTo(at);
         assertThat(guard.forged(entry(metadata().setReplicatedFrom("z")))).isFalse();
         assertThat(guard.forged(entry(with(metadata(), RECORD)))).as("a copy").isFalse();
-        assertThat(guard.forged(entry(with(metadata().setReplicatedFrom("z"), RECORD + "x")))).as("elsewhere").isFalse();
+        assertThat(guard.forged(entry(with(metadata().setReplicatedFrom("z"), RECORD + "x")))).as("elsewhere")
+                .isFalse();
     }
 
     @Test

@@ -15,8 +15,8 @@ class WatermarkCallTest {
     @Test
     void requestsInBothForms() {
         OriginKey key = new OriginKey("c", "i", 7, -1); // unsigned
-        assertThat(WatermarkCall.parse("{\"topic\":\"t\",\"segment\":\"3\",\"key\":{\"cluster\":\"c\",\"instance\":\"i\","
-                + "\"segment\":\"7\",\"generation\":\"18446744073709551615\"}}"))
+        assertThat(WatermarkCall.parse("{\"topic\":\"t\",\"segment\":\"3\",\"key\":{\"cluster\":\"c\","
+                + "\"instance\":\"i\",\"segment\":\"7\",\"generation\":\"18446744073709551615\"}}"))
                 .isEqualTo(new WatermarkCall.Request(3, key));
         assertThat(WatermarkCall.parse("{\"key\":{\"cluster\":\"c\",\"instance\":\"i\",\"segment\":7}}"))
                 .isEqualTo(new WatermarkCall.Request(0, new OriginKey("c", "i", 7, 0)));

@@ -37,7 +37,8 @@ record WatermarkSnapshot(Position upTo, byte[] bytes) {
                     throw new IllegalArgumentException("watermark snapshot without position");
                 }
                 return new WatermarkSnapshot(PositionFactory.create(Long.parseLong(k.substring(PREFIX.length(), colon)),
-                        Long.parseLong(k.substring(colon + 1, slash))), Base64.getDecoder().decode(k.substring(slash + 1)));
+                        Long.parseLong(k.substring(colon + 1, slash))), Base64.getDecoder()
+                                .decode(k.substring(slash + 1)));
             }
         }
         return null;

@@ -17,7 +17,8 @@ class WatermarkSnapshotTest {
             all[i] = (byte) i;
         }
         for (byte[] bytes : new byte[][] {{}, {1}, {(byte) 0xff, (byte) 0xfe}, all}) {
-            Map<String, Long> p = new HashMap<>(new WatermarkSnapshot(PositionFactory.create(7, -1), bytes).properties());
+            Map<String, Long> p = new HashMap<>(new WatermarkSnapshot(PositionFactory.create(7, -1), bytes)
+                    .properties());
             p.put("something else", 3L);
             WatermarkSnapshot s = WatermarkSnapshot.of(p);
             assertThat(s.upTo()).isEqualTo(PositionFactory.create(7, -1));
