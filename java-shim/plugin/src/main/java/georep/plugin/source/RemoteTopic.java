@@ -24,8 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A scalable topic on one remote cluster: handshake, layout, schema versions, watermarks. One per (topic, remote), shared
- * by all segments of the topic on this broker. Thread-safe.
+ * A scalable topic on one remote cluster: handshake, layout, schema versions, watermarks. One per (topic, remote),
+ * shared by all segments of the topic on this broker. Thread-safe.
  *
  * <pre>
  *   local layout known -> GET state -> core: may we write?

@@ -56,7 +56,8 @@ public final class SourceBroker implements AutoCloseable {
         this.budget = new BudgetService(config, timer);
         this.status = new ReplicationStatus(this);
         this.sweep = timer.scheduleWithFixedDelay(() -> status.closeIdleProducers(
-                TimeUnit.SECONDS.toNanos(config.idleProducerSeconds())), SWEEP_SECONDS, SWEEP_SECONDS, TimeUnit.SECONDS);
+                TimeUnit.SECONDS.toNanos(config.idleProducerSeconds())), SWEEP_SECONDS, SWEEP_SECONDS,
+                TimeUnit.SECONDS);
     }
 
     /** The instance of a broker; made at the first call. The plugin must be running there. */

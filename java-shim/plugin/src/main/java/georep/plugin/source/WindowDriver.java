@@ -23,8 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Relays between one segment's broker side and the core's window: what happened goes in as events, what the core answers
- * is carried out. Nothing is decided here.
+ * Relays between one segment's broker side and the core's window: what happened goes in as events, what the core
+ * answers is carried out. Nothing is decided here.
  *
  * <pre>
  *   cursor reads --offer--.                                  .--> SegmentSender per remote segment
@@ -32,11 +32,12 @@ import org.slf4j.LoggerFactory;
  *   remote, gate, timer --'      (serial executor)           `--> release of the entries read
  * </pre>
  *
- * <p>Every public method may be called by any thread and returns at once; the work runs on a {@link SerialExecutor}, and
- * one step serves a burst of events. The broker is never called while events are being collected, only between steps.
+ * <p>Every public method may be called by any thread and returns at once; the work runs on a {@link SerialExecutor},
+ * and one step serves a burst of events. The broker is never called while events are being collected, only between
+ * steps.
  *
- * <p>An entry's buffer is released exactly once: at the window's RELEASE, when the window refuses it, or when the driver
- * is closed.
+ * <p>An entry's buffer is released exactly once: at the window's RELEASE, when the window refuses it, or when the
+ * driver is closed.
  */
 final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, SegmentSender.Sink {
     private static final Logger LOG = LoggerFactory.getLogger(WindowDriver.class);
@@ -375,8 +376,8 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             }
             case Window.PARKED -> {
                 parked.add(new Key(ledger, entry));
-                LOG.error("[{}] {}:{} is parked, reason {}: replication of this segment needs an operator", name, ledger,
-                        entry, window.reason(i));
+                LOG.error("[{}] {}:{} is parked, reason {}: replication of this segment needs an operator", name,
+                        ledger, entry, window.reason(i));
             }
             default -> LOG.error("[{}] action {} is not known", name, window.kind(i));
         }

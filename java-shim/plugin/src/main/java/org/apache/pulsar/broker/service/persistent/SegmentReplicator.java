@@ -34,8 +34,8 @@ import org.apache.pulsar.common.naming.TopicName;
  * instead of the stock replicator's single one.
  *
  * <p>The stock bookkeeping of reads (InFlightTask: permits, rewinds, the wait for a pending read) is kept, because
- * disconnecting and terminating rely on it; an entry counts as completed when the window releases it. The stock decision
- * when to read is replaced: the window says how much it wants. Stock code registers a read before it asks the rate
+ * disconnecting and terminating rely on it; an entry counts as completed when the window releases it. The stock
+ * decision when to read is replaced: the window says how much it wants. Stock code registers a read before it asks the rate
  * limiter, and then waits for ever for a read that was never begun; here the limiter is asked first.
  */
 public class SegmentReplicator extends PersistentReplicator
@@ -100,7 +100,8 @@ public class SegmentReplicator extends PersistentReplicator
     private void startFailed(RuntimeException e) {
         if (compareSetAndGetState(State.Starting, State.Disconnected).getLeft()) {
             long wait = backOff.next().toMillis();
-            log.warn().exceptionMessage(e).attr("waitTimeSec", wait / 1000.0).log("Replication did not start, retrying");
+            log.warn().exceptionMessage(e).attr("waitTimeSec", wait / 1000.0)
+                    .log("Replication did not start, retrying");
             scheduleCheckTopicActiveAndStartProducer(wait);
         }
     }
@@ -278,7 +279,8 @@ public class SegmentReplicator extends PersistentReplicator
                     terminate();
                     return;
                 }
-                log.warn().exceptionMessage(e).attr("positions", positions.size()).log("Positions not deleted, again later");
+                log.warn().exceptionMessage(e).attr("positions", positions.size())
+                        .log("Positions not deleted, again later");
                 report(s, positions, false);
             }
         }, null);
@@ -326,7 +328,8 @@ public class SegmentReplicator extends PersistentReplicator
                 }
             }
         }
-        return SegmentSession.orNotFound(admin.scalableTopics().getSegmentSubscriptionBacklogAsync(topicName, cursorName));
+        return SegmentSession.orNotFound(admin.scalableTopics()
+                .getSegmentSubscriptionBacklogAsync(topicName, cursorName));
     }
 
     /** A legacy segment is a persistent topic; its classic replicator's backlog counts. */
