@@ -91,7 +91,7 @@ func (b *windowBox) offer(ev *C.georep_event, pos entry.Position) error {
 	if data == nil {
 		data = []byte{} // nil would mean "released"
 	}
-	if ev.flags&^(C.GEOREP_ENTRY_EXPIRED|C.GEOREP_ENTRY_TXN_ABORTED) != 0 {
+	if ev.flags&^entryFlags != 0 {
 		return bad(C.GEOREP_E_ARG, "flags %#x", ev.flags)
 	}
 	if ev.code = 0; b.Has(pos) {

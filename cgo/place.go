@@ -28,6 +28,9 @@ type placer struct {
 	spare []byte // headers that may not fit the arena are made here first
 }
 
+// entryFlags are the flags that an entry may have.
+const entryFlags = C.GEOREP_ENTRY_EXPIRED | C.GEOREP_ENTRY_TXN_ABORTED
+
 var placers = sync.Pool{New: func() any { return new(placer) }}
 
 //export georep_place
@@ -89,6 +92,9 @@ func (p *placer) decide(dst *layout.Layout, e *C.georep_entry, out *C.georep_dec
 	raw, err := view("entry", addr(e.addr), uint64(e.len), maxOffered)
 	if err != nil {
 		return err
+	}
+	if e.flags&^entryFlags != 0 {
+		return bad(C.GEOREP_E_ARG, "flags %#x", e.flags)
 	}
 	if p.frame, err = entry.ParseFrame(raw, maxEntry); err == nil {
 		if err = p.meta.Parse(p.frame.Metadata); err != nil {

@@ -148,11 +148,11 @@ typedef struct georep_bytes {
 } georep_bytes;
 GEOREP_ASSERT(sizeof(georep_bytes) == 16, "georep_bytes");
 
+/* Process-wide options. Keep max_procs above the number of host threads that make long calls
+ * (re-batching): a short call that finds no room waits tens of milliseconds for it. */
 typedef struct georep_options {
     uint32_t struct_size;
-    uint32_t max_procs;              /* threads that may run inside the library at once; 0 = 16.
-                               Keep it above the number of host threads that make long calls:
-                               a call that finds none free waits tens of milliseconds. */
+    uint32_t max_procs;              /* threads that may be inside the library at once; 0 = 16 */
     uint32_t gc_percent;             /* Go's GOGC; 0 = leave */
     uint32_t hash_tag_min;           /* MessageMetadata field of entry_hash_min; 0 = 33 */
     uint32_t hash_tag_max;           /* ... of entry_hash_max; 0 = 34 */
@@ -289,10 +289,11 @@ georep_status georep_layout_free(georep_layout layout);
  * spliced header of each that goes whole into the arena (origin record, replicated_from, source
  * position, checksum; the payload is not touched). Wire bytes = header, then the entry's payload.
  *
- * arena_cap 0 decides only. Headers that do not fit get header_addr 0 with header_len set;
- * then the status is E_SPACE, every decision is valid, and *needed is the arena size that holds
- * all headers (always set). *arena_used = bytes written. An entry that cannot be parsed is not
- * an error of the call: action park, reason malformed, error_offset. Allocates nothing. */
+ * *needed is the arena size that holds all headers (always set), *arena_used = bytes written.
+ * arena_cap 0 decides only: GEOREP_OK, header_len set, header_addr 0. With an arena that is too
+ * small the headers that do not fit have header_addr 0, every decision is valid, and the status is
+ * E_SPACE. An entry that cannot be parsed is not an error of the call: action park, reason
+ * malformed, error_offset. Allocates nothing. */
 georep_status georep_place(georep_layout destination, const georep_source *source, const georep_entry *entries,
                            uint32_t n, georep_decision *decisions, void *arena, uint64_t arena_cap,
                            uint64_t *arena_used, uint64_t *needed, georep_error *err);

@@ -23,6 +23,9 @@ static void nulls(georep_layout us) {
     STATUS(georep_place(us, &src, &in, 1, &d, NULL, 9, &n, &n, &err), GEOREP_E_ARG);
     STATUS(georep_place(us, &src, &in, 1, &d, NULL, 0, NULL, &n, &err), GEOREP_E_ARG);
     STATUS(georep_place(us, &src, &in, 70000, &d, NULL, 0, &n, &n, &err), GEOREP_E_LIMIT);
+    in.flags = 4; /* no such flag */
+    STATUS(georep_place(us, &src, &in, 1, &d, NULL, 0, &n, &n, &err), GEOREP_E_ARG);
+    in.flags = 0;
     in.len = 3; /* at no address */
     STATUS(georep_place(us, &src, &in, 1, &d, NULL, 0, &n, &n, &err), GEOREP_E_ARG);
     src.range_end = 65536;

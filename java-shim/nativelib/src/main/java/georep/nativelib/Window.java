@@ -249,12 +249,15 @@ public final class Window extends NativeHandle {
         return scratch.getLong(8);
     }
 
-    /** Status of event i of the last step, see {@link Status}. */
+    /** Status of event i of the last step, see {@link Status}; to be read before the next event is added. */
     public int result(int i) {
         return events.getInt(slot(i, applied) + 68);
     }
 
-    /** Whether the window kept the memory of offer i of the last step. */
+    /**
+     * Whether the window kept the memory of offer i of the last step; if not it is the caller's to release. To be read
+     * before the next event is added.
+     */
     public boolean offerKept(int i) {
         return result(i) == Status.OK && events.getInt(i * STRIDE + 4) == 0;
     }
