@@ -53,14 +53,14 @@ public final class OriginSession implements AutoCloseable, VerbatimProducer.Owne
     }
 
     public String record(String position) {
-        return "1|" + stream.cluster() + "|" + stream.instance() + "|" + stream.segment() + "|" + stream.generation() + "|"
-                + position + "|" + segmentTopic;
+        return "1|" + stream.cluster() + "|" + stream.instance() + "|" + stream.segment() + "|"
+                + stream.generation() + "|" + position + "|" + segmentTopic;
     }
 
     /** Sends one entry whose source position is {@code ledger:entry} or {@code ledger:entry:part}. */
     public CompletableFuture<Outcome> sendAsync(String position, String text) {
         String[] p = position.split(":");
-        MessageMetadata m = new MessageMetadata().setProducerName("app").setSequenceId(1)
+        MessageMetadata m = new MessageMetadata().setProducerName("app").setSequenceId(1_000_000)
                 .setPublishTime(System.currentTimeMillis()).setReplicatedFrom(stream.cluster());
         m.addProperty().setKey(POSITION).setValue(position);
         m.addProperty().setKey(ORIGIN).setValue(record(position));

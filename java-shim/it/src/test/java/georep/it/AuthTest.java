@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jsonwebtoken.SignatureAlgorithm;
 import java.util.Base64;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import javax.crypto.SecretKey;
@@ -57,8 +58,8 @@ class AuthTest {
     @Test
     void onlySuperUsersMayCall() throws Exception {
         assertThat(b.controller(TOPIC).isLeader()).isTrue();
-        for (String path : new String[] {"t/auth/x/state", "status/t/auth", "status/t/auth/x",
-                "t/auth/x/segment/0000-ffff-0"}) {
+        for (String path : List.of("t/auth/x/state", "status/t/auth", "status/t/auth/x",
+                "t/auth/x/segment/0000-ffff-0", "entries/t/auth/x/0")) {
             assertThat(Http.get(b.broker, BASE + path, null).status()).as("anonymous " + path).isEqualTo(401);
             assertThat(Http.get(b.broker, BASE + path, user).status()).as("user " + path).isIn(401, 403);
             assertThat(Http.get(b.broker, BASE + path, admin).status()).as("admin " + path).isEqualTo(200);
@@ -91,8 +92,9 @@ class AuthTest {
         assertThat(n.path("segments")).hasSize(1);
         assertThat(n.path("segments").get(0).path("range").asText()).isEqualTo("0000-ffff");
         assertThat(n.path("segments").get(0).path("broker").asText()).isEqualTo(b.broker.getBrokerId());
-        assertThat(Http.get(b.broker, BASE + "status/t/auth", admin).json().path("topics").get(0).path("topic").asText())
-                .isEqualTo(TOPIC);
-        assertThat(Http.get(b.broker, "/metrics/", admin).body()).contains("pulsar_georep_usable{cluster=\"cluster-b\"} 1");
+        var all = Http.get(b.broker, BASE + "status/t/auth", admin).json();
+        assertThat(all.path("topics").get(0).path("topic").asText()).isEqualTo(TOPIC);
+        assertThat(Http.get(b.broker, "/metrics/", admin).body())
+                .contains("pulsar_georep_usable{cluster=\"cluster-b\"} 1");
     }
 }

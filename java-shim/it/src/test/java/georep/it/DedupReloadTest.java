@@ -8,8 +8,12 @@ import georep.it.OriginSession.Stream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.impl.StampingProducer;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
+import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -125,5 +129,29 @@ class DedupReloadTest {
         b.segment(SEGMENT).getManagedLedger().deleteCursor("pulsar.repl.georep_dedup");
         b.admin().namespaces().unload(NS);
         secondRound();
+    }
+
+    /** A producer that has the same name on two clusters, and the policy on: one's numbers are not the other's. */
+    @Test
+    void producersOfTheSameNameOnTwoClustersDoNotMix() throws Exception {
+        start(true);
+        ProducerConfigurationData conf = new ProducerConfigurationData();
+        conf.setTopicName(SEGMENT);
+        conf.setProducerName("app"); // as in the replicated entries, which carry number 1,000,000
+        conf.setBatchingEnabled(false);
+        try (Producer<byte[]> p = StampingProducer.create(b.internalClient(), conf, m -> new long[0]).get()) {
+            p.newMessage().sequenceId(1).value("local 1".getBytes()).send();
+        }
+        try (OriginSession s = OriginSession.open(b, SEGMENT, ORIGIN)) {
+            assertThat(s.send("5:0", "replicated")).isEqualTo(Outcome.ACKED);
+        }
+        for (int round = 2; round < 4; round++) {
+            b.admin().namespaces().unload(NS);
+            try (Producer<byte[]> p = StampingProducer.create(b.internalClient(), conf, m -> new long[0]).get()) {
+                p.newMessage().sequenceId(round - 1).value("again".getBytes()).send();
+                p.newMessage().sequenceId(round).value(("local " + round).getBytes()).send();
+            }
+        }
+        assertThat(stored()).containsExactly("local 1", "replicated", "local 2", "local 3");
     }
 }

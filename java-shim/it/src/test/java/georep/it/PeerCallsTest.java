@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import georep.it.OriginSession.Stream;
 import java.time.Duration;
+import java.util.Map;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
 import org.apache.pulsar.common.policies.data.RetentionPolicies;
 import org.junit.jupiter.api.AfterAll;
@@ -122,13 +123,13 @@ class PeerCallsTest {
     @Test
     void badRequestsNameTheField() throws Exception {
         Federation.topic("topic://t/peer/bad", 1, b);
-        for (String[] bad : new String[][] {{"", "body"}, {"[]", "body"}, {"{}", "key"},
-                {"{\"key\":{\"instance\":\"x\"}}", "key.cluster"},
-                {"{\"segment\":\"x\",\"key\":" + ORIGIN.json() + "}", "segment"},
-                {"{\"key\":{\"cluster\":\"c\",\"instance\":\"i\",\"generation\":\"-1\"}}", "key.generation"}}) {
-            Http.Answer a = Http.post(b.broker, BASE + "bad/watermark", null, bad[0]);
-            assertThat(a.status()).as(bad[0]).isEqualTo(400);
-            assertThat(a.body()).contains(bad[1] + ":");
+        Map<String, String> bad = Map.of("", "body", "[]", "body", "{}", "key", "{\"key\":{\"instance\":\"x\"}}",
+                "key.cluster", "{\"segment\":\"x\",\"key\":" + ORIGIN.json() + "}", "segment",
+                "{\"key\":{\"cluster\":\"c\",\"instance\":\"i\",\"generation\":\"-1\"}}", "key.generation");
+        for (Map.Entry<String, String> e : bad.entrySet()) {
+            Http.Answer a = Http.post(b.broker, BASE + "bad/watermark", null, e.getKey());
+            assertThat(a.status()).as(e.getKey()).isEqualTo(400);
+            assertThat(a.body()).contains(e.getValue() + ":");
         }
     }
 }

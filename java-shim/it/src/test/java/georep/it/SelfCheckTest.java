@@ -66,7 +66,8 @@ class SelfCheckTest {
         Http.Answer answer = Http.get(a.broker, "/admin/v2/scalable-repl/t/check/x/state", null);
         assertThat(answer.status()).isEqualTo(503);
         assertThat(answer.body()).contains(missing);
-        assertThat(Http.get(a.broker, "/metrics/", null).body()).contains("pulsar_georep_usable{cluster=\"cluster-a\"} 0");
+        assertThat(Http.get(a.broker, "/metrics/", null).body())
+                .contains("pulsar_georep_usable{cluster=\"cluster-a\"} 0");
 
         Federation.of("t/check", a, b);
         Federation.topic("topic://t/check/x", 1, a, b);
@@ -82,9 +83,9 @@ class SelfCheckTest {
 
     @Test
     void aBadKeyIsNamed() throws Exception {
-        a = ClusterSpec.named("cluster-a").key("georepRebatchBytesPerSecond", 0).start(Dirs.fresh());
+        a = ClusterSpec.named("cluster-a").key("georepSlowPathBytesPerSecond", 0).start(Dirs.fresh());
         b = ClusterSpec.named("cluster-b").withoutNar().start(Dirs.fresh());
-        assertThat(a.plugin().problems()).isEqualTo(List.of("configuration: georepRebatchBytesPerSecond=0: must be "
+        assertThat(a.plugin().problems()).isEqualTo(List.of("configuration: georepSlowPathBytesPerSecond=0: must be "
                 + "1..9223372036854775807"));
         // the factory alone: no servlet, no pins, so nothing may start
         assertThat(b.plugin()).isNull();

@@ -1,33 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.control;
 
+import georep.plugin.source.PeerClient;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.pulsar.broker.PulsarServerException;
 import org.apache.pulsar.broker.PulsarService;
-import org.apache.pulsar.client.admin.ScalableTopics;
+import org.apache.pulsar.common.naming.TopicName;
 
 /**
- * Has segments loaded by the brokers that own them, by asking for their replication backlog: a segment that is loaded
- * opens its replication cursors and replicates, whether a client ever comes or not. A few at a time.
+ * Has segments loaded by the brokers that own them, by asking for their status: a segment that is loaded opens its
+ * replication cursors and replicates, whether a client ever comes or not. A few at a time.
  */
 public final class SegmentTouch {
     private static final int AT_ONCE = 8;
 
-    private final ScalableTopics admin;
-    private final Iterator<String[]> todo;
+    private final PeerClient brokers;
+    private final TopicName topic;
+    private final Iterator<String> todo;
 
-    private SegmentTouch(ScalableTopics admin, Iterator<String[]> todo) {
-        this.admin = admin;
+    private SegmentTouch(PeerClient brokers, TopicName topic, Iterator<String> todo) {
+        this.brokers = brokers;
+        this.topic = topic;
         this.todo = todo;
     }
 
-    /** Each element: segment topic name, subscription. Completes when all were asked; answers do not matter. */
-    public static CompletableFuture<Void> all(PulsarService pulsar, List<String[]> segments) {
+    /** Segments by descriptor. Completes when all were asked; what they answer does not matter. */
+    public static CompletableFuture<Void> all(PulsarService pulsar, TopicName topic, List<String> segments) {
         SegmentTouch t;
         try {
-            t = new SegmentTouch(pulsar.getAdminClient().scalableTopics(), segments.iterator());
+            t = new SegmentTouch(PeerClient.of(pulsar.getAdminClient()), topic, segments.iterator());
         } catch (PulsarServerException e) {
             return CompletableFuture.failedFuture(e);
         }
@@ -39,14 +42,13 @@ public final class SegmentTouch {
     }
 
     private CompletableFuture<Void> next() {
-        String[] one;
+        String one;
         synchronized (this) {
             if (!todo.hasNext()) {
                 return CompletableFuture.completedFuture(null);
             }
             one = todo.next();
         }
-        return admin.getSegmentSubscriptionBacklogAsync(one[0], one[1]).handle((n, e) -> null)
-                .thenCompose(x -> next());
+        return brokers.get(topic, "segment/" + one).handle((n, e) -> null).thenCompose(x -> next());
     }
 }

@@ -20,6 +20,8 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.apache.bookkeeper.mledger.Position;
+import org.apache.bookkeeper.mledger.PositionFactory;
 import org.apache.pulsar.broker.PulsarServerException;
 import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
 import org.apache.pulsar.broker.web.RestException;
@@ -37,10 +39,13 @@ import org.apache.pulsar.common.util.ObjectMapperFactory;
  *   POST {tenant}/{namespace}/{topic}/segment/{d}/pause      {"remote": "B"}   one segment
  *   POST {tenant}/{namespace}/{topic}/segment/{d}/resume     {"remote": "B"}
  *   POST {tenant}/{namespace}/{topic}/segment/{d}/skip       {"remote": "B", "ledger": 5, "entry": 17}
+ *   POST {tenant}/{namespace}/{topic}/reset-cursor           {"remote": "B", "to": "earliest"}     or "latest"
+ *   POST {tenant}/{namespace}/{topic}/segment/{d}/reset-cursor                                     or "ledger:entry"
  * </pre>
  *
  * A pause is kept with the segment's cursor and outlives the broker; segments that a later split makes are not paused.
- * Skip releases exactly one parked entry: it will never arrive at that remote.
+ * Skip releases exactly one parked entry: it will never arrive at that remote. Resetting a cursor begins a new
+ * generation: what was replicated before arrives again, as new entries.
  */
 @Path("/")
 @Produces(MediaType.APPLICATION_JSON)
@@ -68,6 +73,9 @@ public class OperatorResource extends PluginResource {
         run(rsp, p -> {
             TopicName tn = topic(tenant, namespace, topic);
             String remote = text(parse(body), "remote");
+            if (call.equals("reset-cursor")) {
+                position(text(parse(body), "to"), true);
+            }
             audit(call, tn, "remote=" + remote);
             return p.records().fresh(tn).thenCompose(m -> {
                 List<CompletableFuture<String>> all = new ArrayList<>();
@@ -141,11 +149,58 @@ public class OperatorResource extends PluginResource {
         });
     }
 
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/reset-cursor")
+    public void resetCursor(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                            @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                            String body) {
+        everySegment(rsp, tenant, namespace, topic, "reset-cursor", body);
+    }
+
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/reset-cursor")
+    public void resetSegment(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                             @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                             @PathParam("descriptor") String descriptor,
+                             @QueryParam("authoritative") @DefaultValue("false") boolean authoritative, String body) {
+        run(rsp, p -> {
+            JsonNode n = parse(body);
+            String remote = text(n, "remote");
+            Position to = position(text(n, "to"), false);
+            return onOwner(tenant, namespace, topic, descriptor, authoritative).thenCompose(t -> {
+                source(t, remote);
+                audit("reset-cursor", TopicName.get(t.getName()), "remote=" + remote + " to=" + to);
+                return t.resetReplication(remote, to).thenApply(x -> "{\"reset\":true}");
+            });
+        });
+    }
+
+    /** A ledger belongs to one segment: a position makes no sense for a whole topic. */
+    private static Position position(String to, boolean wholeTopic) {
+        if (to.equals("earliest")) {
+            return PositionFactory.EARLIEST;
+        }
+        if (to.equals("latest")) {
+            return PositionFactory.LATEST;
+        }
+        String[] p = to.split(":");
+        try {
+            if (!wholeTopic && p.length == 2) {
+                return PositionFactory.create(Long.parseLong(p[0]), Long.parseLong(p[1]));
+            }
+        } catch (NumberFormatException e) {
+            // the same answer
+        }
+        throw new RestException(Response.Status.BAD_REQUEST, "to: must be earliest or latest"
+                + (wholeTopic ? "" : " or ledger:entry"));
+    }
+
     private static ReplicationSource source(ReplicatedSegmentTopic t, String remote) {
         if (t.getReplicators().get(remote) instanceof ReplicationSource s) {
             return s;
         }
-        throw new RestException(Response.Status.NOT_FOUND, "remote: " + t.getName() + " is not replicated to " + remote);
+        throw new RestException(Response.Status.NOT_FOUND, "remote: " + t.getName() + " is not replicated to "
+                + remote);
     }
 
     private static JsonNode parse(String body) {

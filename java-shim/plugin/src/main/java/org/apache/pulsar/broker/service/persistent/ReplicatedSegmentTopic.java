@@ -17,20 +17,25 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.bookkeeper.mledger.ManagedCursor;
 import org.apache.bookkeeper.mledger.ManagedLedger;
+import org.apache.bookkeeper.mledger.Position;
+import org.apache.bookkeeper.mledger.impl.ManagedLedgerImpl;
 import org.apache.pulsar.broker.PulsarServerException;
 import org.apache.pulsar.broker.service.BrokerService;
 import org.apache.pulsar.broker.service.BrokerServiceException.NotAllowedException;
 import org.apache.pulsar.broker.service.Consumer;
 import org.apache.pulsar.broker.service.Producer;
+import org.apache.pulsar.broker.service.Replicator;
 import org.apache.pulsar.broker.service.Subscription;
 import org.apache.pulsar.broker.service.SubscriptionOption;
 import org.apache.pulsar.client.admin.PulsarAdmin;
+import org.apache.pulsar.client.api.MessageId;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.common.api.proto.CommandSubscribe.InitialPosition;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.policies.data.ClusterData;
 import org.apache.pulsar.common.scalable.HashRange;
 import org.apache.pulsar.common.scalable.SegmentTopicName;
+import org.apache.pulsar.common.util.FutureUtil;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -52,6 +57,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     private final TopicName segmentName;
     private final TopicName parent;
     private final ReplicationDeduplication dedup; // null: the broker's own is in place
+    private volatile boolean sealed; // terminated, and every write that was stored is accounted for
     private final Map<String, PinSubscription> pins = new ConcurrentHashMap<>();
     private final Map<String, CompletableFuture<SourceIdentity>> identities = new ConcurrentHashMap<>();
 
@@ -134,6 +140,26 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     }
 
     /**
+     * Begins anew at a position: everything from there on is sent again under a new generation, so nothing of it counts
+     * as stored already. The replicator is ended for it and started again.
+     */
+    public CompletableFuture<Void> resetReplication(String remote, Position to) {
+        ManagedCursor cursor = replicationCursor(remote);
+        Replicator r = getReplicators().get(remote);
+        if (cursor == null || r == null) {
+            return CompletableFuture.failedFuture(new IllegalStateException("not replicated to " + remote));
+        }
+        return r.terminate()
+                .thenCompose(x -> cursor.removeCursorProperty(CursorGeneration.PROPERTY))
+                .thenCompose(x -> CursorReset.to(cursor, to))
+                .handle((x, e) -> checkReplication().thenAccept(y -> { // replicate again, whatever came of it
+                    if (e != null) {
+                        throw FutureUtil.wrapToCompletionException(e);
+                    }
+                })).thenCompose(f -> f);
+    }
+
+    /**
      * Instance, generation and profile for the replicator to a remote; completes when the topic's controller leader has
      * prepared replication. The same future for the life of a cursor; cancelled when the topic closes.
      */
@@ -200,6 +226,21 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     }
 
     /**
+     * A ledger that is terminated drops the writes in flight and answers none of them, so the pending ones may never be
+     * counted down. Those that were stored are answered on the ledger's own thread, before what it is given afterwards.
+     */
+    @Override
+    public CompletableFuture<MessageId> terminate() {
+        boolean first = !getManagedLedger().isTerminated();
+        return super.terminate().thenApply(last -> {
+            if (first && getManagedLedger() instanceof ManagedLedgerImpl own) {
+                own.getExecutor().execute(() -> sealed = true);
+            }
+            return last;
+        });
+    }
+
+    /**
      * The last stored position of a stream in this segment; final: empty and {@link NotFinalException} tell apart
      * "nothing stored" and "may still change".
      */
@@ -208,7 +249,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
             return CompletableFuture.failedFuture(new IllegalStateException("replication is not available"));
         }
         // pending writes are counted down after the watermark has moved
-        if (!getManagedLedger().isTerminated() || getPendingWriteOps().get() != 0) {
+        if (!getManagedLedger().isTerminated() || getPendingWriteOps().get() != 0 && !sealed) {
             return CompletableFuture.failedFuture(new NotFinalException());
         }
         return dedup.watermark(key);

@@ -45,6 +45,8 @@ final class ReplicationDeduplication extends MessageDeduplication {
     static final String RESERVED = "georep_dedup";
     private static final String DEDUPLICATION = PersistentTopic.DEDUPLICATION_CURSOR_NAME;
     private static final String USED = "georep.replicated";
+    /** The cursor counts for the topic's backlog quota, so it may not lag far behind large entries either. */
+    private static final long SNAPSHOT_BYTES = 4 << 20;
     private static final String TICKET = "georep.ticket";
     private static final Logger LOG = LoggerFactory.getLogger(ReplicationDeduplication.class);
 
@@ -64,6 +66,7 @@ final class ReplicationDeduplication extends MessageDeduplication {
     private CompletableFuture<Void> opening;
     private Position recorded;
     private int sinceSnapshot;
+    private long bytesSinceSnapshot;
     private boolean snapshotRunning;
     private boolean closed;
     private volatile Open open;
@@ -289,7 +292,8 @@ final class ReplicationDeduplication extends MessageDeduplication {
             if (recorded == null || position.compareTo(recorded) > 0) {
                 recorded = position;
             }
-            if (++sinceSnapshot >= snapshotEntries) {
+            bytesSinceSnapshot += Math.max(0, ctx.getMsgSize());
+            if (++sinceSnapshot >= snapshotEntries || bytesSinceSnapshot >= SNAPSHOT_BYTES) {
                 storeSnapshot(o);
             }
         }
@@ -329,6 +333,7 @@ final class ReplicationDeduplication extends MessageDeduplication {
         }
         snapshotRunning = true;
         sinceSnapshot = 0;
+        bytesSinceSnapshot = 0;
         WatermarkSnapshot s = new WatermarkSnapshot(recorded, o.marks.snapshot());
         ManagedLedgerUtils.markDelete(o.cursor, s.upTo(), s.properties()).whenComplete((x, e) -> {
             synchronized (this) {

@@ -88,7 +88,10 @@ public class ReplicatedController extends ScalableTopicController {
         });
     }
 
-    /** The namespace's policies may have changed, or a pin may be missing; nothing to do where this is not the leader. */
+    /**
+     * The namespace's policies may have changed, or a pin may be missing; nothing to do where this is not the
+     * leader.
+     */
     public CompletableFuture<Void> reconcile() {
         return isLeader() ? serial(() -> refresh().thenCompose(l -> prepare())).thenApply(r -> null)
                 : CompletableFuture.completedFuture(null);
@@ -109,17 +112,13 @@ public class ReplicatedController extends ScalableTopicController {
         if (layout == null || clusters.isEmpty()) {
             return;
         }
-        List<String[]> segments = new ArrayList<>();
+        List<String> segments = new ArrayList<>();
         for (SegmentInfo s : layout.getAllSegments().values()) {
             if ((activeToo || s.isSealed()) && !s.isLegacy()) {
-                clusters.forEach(c -> segments.add(new String[] {name(s), setup.pin(c)}));
+                segments.add(SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId()));
             }
         }
-        SegmentTouch.all(brokerService.getPulsar(), segments);
-    }
-
-    private String name(SegmentInfo s) {
-        return SegmentTopicName.fromParent(getTopicName(), s.hashRange(), s.segmentId()).toString();
+        SegmentTouch.all(brokerService.getPulsar(), getTopicName(), segments);
     }
 
     /** Clusters that this topic is replicated to, as of the last look. */
