@@ -9,7 +9,7 @@ SHELL := /bin/bash
 
 GO         ?= go
 MVN        := build/mvn.sh
-GO_SOURCES := $(shell find core cgo cmd tests -name '*.go' 2>/dev/null)
+GO_SOURCES := $(shell find core cgo cmd internal tests -name '*.go' 2>/dev/null)
 C_SOURCES  := $(shell find cgo include java-shim/nativelib/src -name '*.[ch]' -o -name '*.map' 2>/dev/null)
 J_SOURCES  := $(shell find java-shim -name target -prune -o \( -name '*.java' -o -name pom.xml -o -name '*.yml' \) -print 2>/dev/null)
 VERSION    := 0.1.0
@@ -68,7 +68,7 @@ sim: ## simulate SEEDS=n seeds from FIRST=k
 	$(GO) run ./tests/sim/cmd/sim -seeds $(SEEDS) -first $(FIRST)
 
 sim-mutants: ## plant mistakes in the machines; each must be caught
-	$(GO) run ./tests/sim/cmd/mutants
+	$(GO) run -tags mutant ./tests/sim/cmd/mutants
 
 fuzz: ## fuzz every parser and codec for FUZZTIME=60s each
 	bash build/fuzz.sh $(FUZZTIME)

@@ -23,9 +23,10 @@ tools() {
 
 go_lint() {
     local bad rc=0
-    bad=$(gofmt -l core cgo cmd tests benchmarks 2>/dev/null || true)
+    bad=$(gofmt -l core cgo cmd internal tests benchmarks 2>/dev/null || true)
     [ -z "$bad" ] || { printf "gofmt: %s\n" "$bad"; rc=1; }
     go vet ./... || rc=1
+    go vet -tags mutant ./core/... ./tests/sim/... || rc=1
     GOLANGCI_LINT_CACHE=$PWD/build/data/golangci "$bin/golangci-lint" run ./... || rc=1
     return $rc
 }
