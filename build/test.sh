@@ -42,9 +42,9 @@ if [ "$kind" = short ]; then
     stage "simulator, 200 seeds" make --no-print-directory sim SEEDS=200
 else
     stage "simulator, 2000 seeds" make --no-print-directory sim SEEDS=2000
-    stage "simulator's mutants" make --no-print-directory sim-mutants
     stage "fuzz" make --no-print-directory fuzz FUZZTIME="${FUZZTIME:-60s}"
 fi
+stage "simulator's mutants" make --no-print-directory sim-mutants
 stage "C and Python hosts" abi
 stage "java units" java_unit
 stage "two clusters" two_clusters
