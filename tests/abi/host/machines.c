@@ -141,6 +141,7 @@ void check_dedup(void) {
     EQ(first.generation, 3);
     OK(georep_dedup_check(t, GEOREP_FORM_ENTRY, e1.p, e1.n, &k, &err));
     EQ(k.verdict, GEOREP_VERDICT_UNKNOWN); /* pushed, not known to be stored */
+    OK(georep_dedup_persisted(t, &k));     /* no NEW: proves nothing */
     OK(georep_dedup_watermark(t, key.p, key.n, &found, &pos, &err));
     EQ(found, 0);
     OK(georep_dedup_failed(t));
