@@ -39,6 +39,9 @@ func (w *Window) Ready(dst []Action, arena []byte) (acts []Action, used []byte, 
 			break
 		}
 		if !w.step(&r) {
+			if w.slot == slotGranted && !r.full() && r.needed == 0 {
+				w.yieldSlot()
+			}
 			if len(w.out) == 0 || r.full() {
 				break
 			}

@@ -43,8 +43,24 @@ func (w *Window) joinUnit(it *item) {
 	u.items = append(u.items, it)
 	u.full, u.aging = m.ChunkID == m.NumChunks-1, false
 	it.unit = u
-	if len(w.units) > w.cfg.MaxOpenUnits {
-		w.parkUnit(w.units[0])
+	if !u.full {
+		w.boundUnits()
+	}
+}
+
+// boundUnits parks the oldest message that lacks chunks when there are too many
+// of them. Complete ones only wait for their receipts, as any other entry does.
+func (w *Window) boundUnits() {
+	n, oldest := 0, -1
+	for i, u := range w.units {
+		if !u.full {
+			if n++; oldest < 0 {
+				oldest = i
+			}
+		}
+	}
+	if n > w.cfg.MaxOpenUnits {
+		w.parkUnit(w.units[oldest])
 	}
 }
 

@@ -37,6 +37,7 @@ type Window struct {
 	now            int64 // ms, of the latest Tick
 
 	items   []*item // by position; gone ones are removed lazily
+	goneN   int     // of those, the gone ones
 	next    int     // first item that may have to be handed over
 	last    entry.Position
 	offered bool
@@ -185,6 +186,7 @@ func (w *Window) Tick(nowMillis int64) {
 func (w *Window) Deleted(pos entry.Position) {
 	if it := w.find(pos); it != nil && it.deleting {
 		it.deleting, it.gone = false, true
+		w.goneN++
 		if f := it.follower; f != nil {
 			it.follower, f.waits = nil, false
 			w.requestDelete(f)
@@ -243,8 +245,9 @@ func (w *Window) release(it *item) {
 	w.push(Action{Kind: Release, Position: it.pos})
 }
 
-// trim drops leading items that are deleted from the cursor, and compacts the
-// list when most of it is.
+// trim drops leading items that are deleted from the cursor, and all of them
+// when they are most of the list: behind a parked entry that lets others pass
+// there is no end to them.
 func (w *Window) trim() {
 	n := 0
 	for n < len(w.items) && w.items[n].gone {
@@ -252,15 +255,40 @@ func (w *Window) trim() {
 	}
 	if n > 0 {
 		for _, it := range w.items[:n] {
-			if len(it.out) == 0 { // a parked one that was skipped may be in flight
-				w.free = append(w.free, it)
-			}
+			w.recycle(it)
 		}
 		w.items = append(w.items[:0], w.items[n:]...)
 		w.next = max(0, w.next-n)
 	}
+	if w.goneN*2 > len(w.items) {
+		w.compact()
+	}
 	if len(w.free) > w.cfg.MaxInFlightEntries {
 		w.free = w.free[:w.cfg.MaxInFlightEntries]
+	}
+}
+
+func (w *Window) compact() {
+	kept, next := w.items[:0], w.next
+	for i, it := range w.items {
+		if !it.gone {
+			kept = append(kept, it)
+			continue
+		}
+		if i < next {
+			w.next--
+		}
+		w.recycle(it)
+	}
+	clear(w.items[len(kept):])
+	w.items = kept
+}
+
+// recycle takes an item that has left the list.
+func (w *Window) recycle(it *item) {
+	w.goneN--
+	if len(it.out) == 0 { // a parked one that was skipped may be in flight
+		w.free = append(w.free, it)
 	}
 }
 
@@ -293,6 +321,14 @@ func (w *Window) abandonJob() {
 		w.job.it, w.job.parts, w.job.i = nil, w.job.parts[:0], 0
 		w.giveSlotBack()
 	}
+}
+
+// yieldSlot hands back a slot that can not be used now, because the window was
+// paused or blocked, or waits for something else, after it had asked: others
+// need it, and this window asks again.
+func (w *Window) yieldSlot() {
+	w.abandonJob()
+	w.giveSlotBack()
 }
 
 func (w *Window) giveSlotBack() {
