@@ -61,5 +61,6 @@ void check_control(void);
 void check_abuse(void);
 void check_threads(void);
 void check_memory(void);
+void check_storm(void);
 
 #endif
