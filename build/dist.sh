@@ -10,7 +10,7 @@ epoch=@1767225600 # 2026-01-01, as in java-shim/pom.xml
 arch=$(uname -m)
 name=georep-$version
 out=build/dist/$name
-rm -rf "$out" build/dist/jar
+rm -rf "$out" build/dist/jar build/dist/lib
 mkdir -p "$out"/{broker/lib,broker/brokerAdditionalServlet,broker/conf,bin,native/include,native/lib,doc} build/dist/jar
 
 # One jar: the broker's class loader must see the plugin beside the package-private classes that it extends.
@@ -18,11 +18,12 @@ for module in nativelib plugin; do
     (cd build/dist/jar && unzip -q -o "../../../java-shim/$module/target/georep-$module-$version.jar")
 done
 rm -rf build/dist/jar/META-INF/maven build/dist/jar/META-INF/MANIFEST.MF
-res=build/dist/jar/native/linux-$arch
-if [ ! -f "$res/libgeorep.so" ]; then
-    mkdir -p "$res"
-    cp build/lib/libgeorep.so "$res/"
-    sha256sum "$res/libgeorep.so" | cut -d' ' -f1 >"$res/libgeorep.so.sha256"
+# What is packed for amd64 is the one build that loads on glibc and on musl (Pulsar's image is Alpine).
+lib=build/lib
+if [ "$arch" = x86_64 ]; then
+    lib=build/dist/lib
+    bash build/native.sh --portable "$lib"
+    cp "$lib"/resources/native/linux-"$arch"/* build/dist/jar/native/linux-"$arch"/
 fi
 find build/dist/jar -exec touch -d "$epoch" {} +
 (cd build/dist/jar && find . -type f -printf '%P\n' | LC_ALL=C sort >../jar.list)
@@ -32,14 +33,14 @@ cp build/broker.conf.add "$out/broker/conf/"
 
 cp build/lib/georep "$out/bin/"
 cp include/*.h include/*.proto "$out/native/include/"
-find build/lib -maxdepth 1 -name '*.so' -exec cp {} "$out/native/lib/" \;
+find "$lib" -maxdepth 1 -name '*.so' -exec cp {} "$out/native/lib/" \;
 cp LICENSE README.md "$out/"
 cp docs/*.md "$out/doc/"
 
 find "$out" -exec touch -d "$epoch" {} +
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="$epoch" -C build/dist -cf - "$name" |
     gzip -n -9 >"build/dist/$name.tar.gz"
-rm -rf build/dist/jar build/dist/jar.list
+rm -rf build/dist/jar build/dist/jar.list build/dist/lib
 (cd build/dist && sha256sum "$name.tar.gz" | tee "$name.tar.gz.sha256")
 tar -tzf "build/dist/$name.tar.gz" | sed -n 's|^|  |;/[^\/]$/p'
 echo "dist ok: build/dist/$name.tar.gz"

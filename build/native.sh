@@ -10,7 +10,8 @@ portable=0
 case "${1-}" in -p | --portable) portable=1 && shift ;; esac
 out=${1:-build/lib}
 mkdir -p "$out" && out=$(realpath "$out")
-tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+# Beside the result, so that it is put in place by a rename: a process that loads the library sees the old or the new one.
+tmp=$(mktemp -d "$out/.native.XXXXXX") && trap 'rm -rf "$tmp"' EXIT
 
 CC=${CC:-gcc}
 # The JDK's headers declare JNI; the library neither links nor needs libjvm.
@@ -41,11 +42,14 @@ if ! diff "$tmp/wanted" "$tmp/exports"; then
     exit 1
 fi
 
-mv "$tmp/libgeorep.so" "$out/libgeorep.so"
 arch=$(uname -m)
 res=$out/resources/native/linux-$arch
-rm -rf "$out/resources" && mkdir -p "$res"
-cp "$out/libgeorep.so" "$res/"
-(cd "$res" && sha256sum libgeorep.so >libgeorep.so.sha256)
-if [ "$portable" = 1 ]; then : >"$res/libgeorep.so.portable"; fi
+mkdir -p "$res" "$tmp/res"
+cp "$tmp/libgeorep.so" "$tmp/res/"
+(cd "$tmp/res" && sha256sum libgeorep.so >libgeorep.so.sha256)
+if [ "$portable" = 1 ]; then : >"$tmp/res/libgeorep.so.portable"; else rm -f "$res/libgeorep.so.portable"; fi
+for file in "$tmp"/res/*; do
+    cmp -s "$file" "$res/${file##*/}" || mv "$file" "$res/"
+done
+mv "$tmp/libgeorep.so" "$out/libgeorep.so"
 echo "built $out/libgeorep.so ($(stat -c %s "$out/libgeorep.so") bytes, linux-$arch$([ "$portable" = 1 ] && echo ', glibc and musl'))"

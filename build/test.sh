@@ -49,6 +49,7 @@ stage "C and Python hosts" abi
 stage "java units" java_unit
 stage "two clusters" two_clusters
 if [ "$kind" = all ]; then
+    stage "library for glibc and musl" bash tests/abi/portable.sh
     stage "two clusters, slow" two_clusters -Dit.groups=slow -Dit.excluded=
     stage "demo" make --no-print-directory demo
     stage "demo, sabotaged" bash build/demo-sabotage.sh
