@@ -18,6 +18,7 @@ for module in nativelib plugin; do
     (cd build/dist/jar && unzip -q -o "../../../java-shim/$module/target/georep-$module-$version.jar")
 done
 rm -rf build/dist/jar/META-INF/maven build/dist/jar/META-INF/MANIFEST.MF
+cp LICENSE build/dist/jar/META-INF/
 # What is packed for amd64 is the one build that loads on glibc and on musl (Pulsar's image is Alpine).
 lib=build/lib
 if [ "$arch" = x86_64 ]; then
@@ -35,6 +36,15 @@ cp build/lib/georep "$out/bin/"
 cp include/*.h include/*.proto "$out/native/include/"
 find "$lib" -maxdepth 1 -name '*.so' -exec cp {} "$out/native/lib/" \;
 cp LICENSE README.md "$out/"
+
+# The library and the command link other people's modules: their licences travel with them.
+go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cgo ./cmd/georep |
+    sort -u | while read -r path ver dir; do
+    [ -n "$path" ] || continue
+    printf '==== %s %s\n\n' "$path" "$ver"
+    cat "$dir"/LICENSE* 2>/dev/null || { echo "dist.sh: $path has no licence file" >&2 && exit 1; }
+    echo
+done >"$out/THIRD-PARTY-LICENSES"
 cp docs/*.md "$out/doc/"
 
 find "$out" -exec touch -d "$epoch" {} +
