@@ -49,7 +49,12 @@ public final class Cluster implements AutoCloseable {
             // a name of its own: memory stores of one name are one store
             metadataUrl = "memory:" + name + "-" + UUID.randomUUID();
             mockExecutor = OrderedExecutor.newBuilder().numThreads(1).name("mock-bookies-" + name).build();
-            mockBookies = new PulsarMockBookKeeper(mockExecutor);
+            mockBookies = new PulsarMockBookKeeper(mockExecutor) {
+                @Override
+                public void close() {
+                    // a broker that is closed closes its client; the bookies go on until shutdown
+                }
+            };
         }
         store = MetadataStoreExtended.create(metadataUrl, MetadataStoreConfig.builder()
                 .metadataStoreName("harness").build());

@@ -113,14 +113,13 @@ class SourceEntriesTest {
         Rise r = new Rise(p.a, p.b, "verbatim", "single", "parts");
         byte[] unknown = SourceRawProducer.join(SourceRawProducer.field(33, 5), SourceRawProducer.field(34, 0xffff),
                 SourceRawProducer.field(777, 123_456));
-        try (SourceRawProducer raw = new SourceRawProducer(p.a, onlySegment(t), "raw")) {
-            for (int i = 0; i < 5; i++) {
-                MessageMetadata m = new MessageMetadata().setProducerName("app").setSequenceId(i)
-                        .setPublishTime(System.currentTimeMillis()).setPartitionKey("k" + i);
-                m.addProperty().setKey("mine").setValue("kept");
-                m.addProperty().setKey("__MSG_PROP_REPL_SOURCE_POSITION").setValue("9:9"); // a user's, to be replaced
-                raw.send(m, unknown, Unpooled.wrappedBuffer(("payload " + i).getBytes(StandardCharsets.UTF_8)));
-            }
+        SourceRawProducer raw = new SourceRawProducer(p.a, onlySegment(t), "raw");
+        for (int i = 0; i < 5; i++) {
+            MessageMetadata m = new MessageMetadata().setProducerName("app").setSequenceId(i)
+                    .setPublishTime(System.currentTimeMillis()).setPartitionKey("k" + i);
+            m.addProperty().setKey("mine").setValue("kept");
+            m.addProperty().setKey("__MSG_PROP_REPL_SOURCE_POSITION").setValue("9:9"); // a user's, to be replaced
+            raw.send(m, unknown, Unpooled.wrappedBuffer(("payload " + i).getBytes(StandardCharsets.UTF_8)));
         }
         await(p.a, p.b, t, Duration.ofSeconds(20), 5);
         List<StoredEntry> a = stored(p.a, t);
@@ -305,7 +304,8 @@ class SourceEntriesTest {
         }
         long t0 = System.nanoTime();
         await(p.a, p.b, t, Duration.ofSeconds(60), 100);
-        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - t0)).as("milliseconds for 100 entries at 20 a second")
+        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - t0))
+                .as("milliseconds for 100 entries at 20 a second")
                 .isGreaterThan(1000);
         assertThat(StoredMessages.of(p.b, t).count(p.a.name)).isEqualTo(100);
     }

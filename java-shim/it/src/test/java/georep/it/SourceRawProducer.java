@@ -4,45 +4,53 @@ package georep.it;
 import com.scurrilous.circe.checksum.Crc32cIntChecksum;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import org.apache.pulsar.client.impl.VerbatimProducer;
-import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
+import org.apache.pulsar.broker.service.Topic;
 import org.apache.pulsar.common.api.proto.MessageMetadata;
 import org.apache.pulsar.common.protocol.Commands;
 
-/** An ordinary application producer that publishes metadata bytes as they are, unknown fields included. */
-final class SourceRawProducer implements AutoCloseable, VerbatimProducer.Owner {
-    private final VerbatimProducer producer;
-    private final Map<Long, CompletableFuture<Outcome>> waiting = new ConcurrentHashMap<>();
-    private final CompletableFuture<Void> closed = new CompletableFuture<>();
+/** An application that publishes metadata bytes as they are, unknown fields included. */
+final class SourceRawProducer {
+    private final Topic segment;
+    private final String name;
     private long next;
 
     SourceRawProducer(Cluster c, String segmentTopic, String name) throws Exception {
-        producer = VerbatimProducer.open(c.internalClient(), segmentTopic, name, null, this);
-        producer.ready().get(20, TimeUnit.SECONDS);
+        this.segment = c.segment(segmentTopic);
+        this.name = name;
     }
 
     /** Publishes [metadata + extra bytes | payload]; returns when it is stored. */
     void send(MessageMetadata m, byte[] extra, ByteBuf payload) throws Exception {
-        ByteBuf h = Unpooled.buffer();
-        h.writeShort(Commands.magicCrc32c).writeInt(0).writeInt(m.getSerializedSize() + extra.length);
-        m.writeTo(h);
-        h.writeBytes(extra);
-        int crc = Crc32cIntChecksum.computeChecksum(h.slice(6, h.readableBytes() - 6));
-        h.setInt(2, Crc32cIntChecksum.resumeChecksum(crc, payload));
+        ByteBuf e = Unpooled.buffer();
+        e.writeShort(Commands.magicCrc32c).writeInt(0).writeInt(m.getSerializedSize() + extra.length);
+        m.writeTo(e);
+        e.writeBytes(extra).writeBytes(payload);
+        e.setInt(2, Crc32cIntChecksum.computeChecksum(e.slice(6, e.readableBytes() - 6)));
+        CompletableFuture<Void> stored = new CompletableFuture<>();
         long sequence = next++;
-        CompletableFuture<Outcome> f = new CompletableFuture<>();
-        waiting.put(sequence, f);
-        // the receipt of an ordinary producer names (sequence id, highest sequence id)
-        producer.send(sequence, sequence, 0, Math.max(1, m.getNumMessagesInBatch()), h, payload);
-        producer.flush();
-        Outcome o = f.get(20, TimeUnit.SECONDS);
-        if (o != Outcome.ACKED) {
-            throw new IllegalStateException("not stored: " + o);
-        }
+        segment.publishMessage(e, new Topic.PublishContext() {
+            @Override
+            public String getProducerName() {
+                return name;
+            }
+
+            @Override
+            public long getSequenceId() {
+                return sequence;
+            }
+
+            @Override
+            public void completed(Exception failure, long ledgerId, long entryId) {
+                if (failure == null) {
+                    stored.complete(null);
+                } else {
+                    stored.completeExceptionally(failure);
+                }
+            }
+        });
+        stored.get(20, TimeUnit.SECONDS);
     }
 
     /** A varint field of protobuf. */
@@ -71,26 +79,5 @@ final class SourceRawProducer implements AutoCloseable, VerbatimProducer.Owner {
         byte[] out = new byte[b.readableBytes()];
         b.readBytes(out);
         return out;
-    }
-
-    @Override
-    public void outcome(VerbatimProducer p, long sendId, Outcome outcome) {
-        waiting.remove(sendId).complete(outcome);
-    }
-
-    @Override
-    public void sealed(VerbatimProducer p) {
-        // outcomes follow
-    }
-
-    @Override
-    public void closed(VerbatimProducer p) {
-        closed.complete(null);
-    }
-
-    @Override
-    public void close() throws Exception {
-        producer.shutdown();
-        closed.get(20, TimeUnit.SECONDS);
     }
 }

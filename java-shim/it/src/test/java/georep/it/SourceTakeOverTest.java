@@ -48,6 +48,7 @@ class SourceTakeOverTest {
         p.a.crash();
         ((PulsarClientImpl) first.getBrokerService().getReplicationClient(p.b.name, Optional.empty()))
                 .shutdown(); // a dead process has no connections
+        SourceConnections.cut(p.b);
         p.b.admin().scalableTopics().splitSegment(t, id(active(p.b, t, 0)));
         p.a.startAgain();
         Federation.introduce(p.a, p.b);

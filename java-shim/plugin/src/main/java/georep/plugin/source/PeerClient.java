@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.source;
 
+import jakarta.ws.rs.ProcessingException;
+import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.client.Entity;
 import jakarta.ws.rs.client.InvocationCallback;
 import jakarta.ws.rs.client.WebTarget;
@@ -80,7 +82,10 @@ public final class PeerClient extends BaseResource {
 
         @Override
         public void failed(Throwable e) {
-            future.completeExceptionally(BaseResource.getApiException(e));
+            // the connector wraps an answer with an error status, and the status is what tells "no plugin" apart
+            Throwable cause = e instanceof ProcessingException && e.getCause() instanceof WebApplicationException
+                    ? e.getCause() : e;
+            future.completeExceptionally(BaseResource.getApiException(cause));
         }
     }
 }

@@ -5,6 +5,8 @@ import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.impl.VerbatimProducer;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
 import org.slf4j.Logger;
@@ -15,7 +17,8 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>
  *   IDLE --send--> OPENING --ready--> OPEN --lost, close--> CLOSING --closed--> IDLE
- *                     `--failed--> IDLE                        `--closed, sends wait--> OPENING
+ *    `--send soon after a failure--> PAUSED --time--> OPENING     `--closed, sends wait--> OPENING
+ *                     `--failed--> IDLE
  * </pre>
  *
  * <p>A send that was never given to a session is reported UNKNOWN, not REFUSED: an earlier owner may have stored it,
@@ -24,7 +27,7 @@ import org.slf4j.LoggerFactory;
 final class SegmentSender implements VerbatimProducer.Owner {
     private static final Logger LOG = LoggerFactory.getLogger(SegmentSender.class);
 
-    private enum State { IDLE, OPENING, OPEN, CLOSING }
+    private enum State { IDLE, PAUSED, OPENING, OPEN, CLOSING }
 
     /** The window's side. Called on its executor. */
     interface Sink {
@@ -47,17 +50,22 @@ final class SegmentSender implements VerbatimProducer.Owner {
     private final long segment;
     private final String producerName;
     private final Executor serial;
+    private final ScheduledExecutorService timer;
     private final Sink sink;
     private final Deque<Send> waiting = new ArrayDeque<>();
     private State state = State.IDLE;
     private VerbatimProducer producer;
+    private final Retry openRetry = new Retry(50, 10_000);
+    private long openNotBeforeNanos = System.nanoTime();
     private boolean closeRequested;
     private boolean dirty;
     private long lastUseNanos = System.nanoTime();
     private Runnable whenIdle;
 
-    SegmentSender(RemoteTopic remote, long segment, String producerName, Executor serial, Sink sink) {
+    SegmentSender(RemoteTopic remote, long segment, String producerName, Executor serial,
+                  ScheduledExecutorService timer, Sink sink) {
         this.remote = remote;
+        this.timer = timer;
         this.segment = segment;
         this.producerName = producerName;
         this.serial = serial;
@@ -74,8 +82,27 @@ final class SegmentSender implements VerbatimProducer.Owner {
         }
         waiting.add(s);
         if (state == State.IDLE) {
-            open();
+            openWhenDue();
         }
+    }
+
+    /** Opens a session, not faster than failures allow. */
+    private void openWhenDue() {
+        long wait = openNotBeforeNanos - System.nanoTime();
+        if (wait <= 0) {
+            open();
+            return;
+        }
+        state = State.PAUSED;
+        timer.schedule(() -> serial.execute(() -> {
+            if (state == State.PAUSED) {
+                open();
+            }
+        }), wait, TimeUnit.NANOSECONDS);
+    }
+
+    private void failed() {
+        openNotBeforeNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(openRetry.next());
     }
 
     private void pass(Send s) {
@@ -110,6 +137,7 @@ final class SegmentSender implements VerbatimProducer.Owner {
             p = VerbatimProducer.open(remote.client(), topic, producerName, remote.schemas().announced(), this);
         } catch (RuntimeException e) {
             state = State.IDLE;
+            failed();
             failWaiting(e.toString());
             return;
         }
@@ -128,6 +156,7 @@ final class SegmentSender implements VerbatimProducer.Owner {
 
     private void opened() {
         state = State.OPEN;
+        openRetry.reset();
         Send s;
         while ((s = waiting.poll()) != null) {
             pass(s);
@@ -138,6 +167,7 @@ final class SegmentSender implements VerbatimProducer.Owner {
     private void openFailed(Throwable e) {
         state = State.IDLE;
         producer = null;
+        failed();
         if (VerbatimProducer.isSealed(e)) {
             sink.sealed(segment);
         } else if (VerbatimProducer.isGone(e)) {
@@ -164,6 +194,8 @@ final class SegmentSender implements VerbatimProducer.Owner {
             state = State.CLOSING;
             closeRequested = true;
             producer.shutdown();
+        } else if (state == State.PAUSED) {
+            state = State.IDLE;
         }
         Send s;
         while ((s = waiting.poll()) != null) {
@@ -226,7 +258,7 @@ final class SegmentSender implements VerbatimProducer.Owner {
             producer = null;
             becameIdle();
             if (state == State.IDLE && !waiting.isEmpty()) {
-                open();
+                openWhenDue();
             }
         });
     }

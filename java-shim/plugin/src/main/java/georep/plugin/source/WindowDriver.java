@@ -402,7 +402,8 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         sentBytes.put(id, length);
         inFlightDelta += length;
         long segment = window.segment(i);
-        senders.computeIfAbsent(segment, s -> new SegmentSender(remote, s, producerName, serial, this))
+        senders.computeIfAbsent(segment, s -> new SegmentSender(remote, s, producerName, serial, broker.timer(),
+                        this))
                 .send(id, ledger, entry, window.messages(i), header, payload);
         host.sent(headerLength + length);
     }
