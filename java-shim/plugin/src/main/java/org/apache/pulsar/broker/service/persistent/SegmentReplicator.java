@@ -35,8 +35,8 @@ import org.apache.pulsar.common.naming.TopicName;
  *
  * <p>The stock bookkeeping of reads (InFlightTask: permits, rewinds, the wait for a pending read) is kept, because
  * disconnecting and terminating rely on it; an entry counts as completed when the window releases it. The stock
- * decision when to read is replaced: the window says how much it wants. Stock code registers a read before it asks the rate
- * limiter, and then waits for ever for a read that was never begun; here the limiter is asked first.
+ * decision when to read is replaced: the window says how much it wants. Stock code registers a read before it asks the
+ * rate limiter, and then waits for ever for a read that was never begun; here the limiter is asked first.
  */
 public class SegmentReplicator extends PersistentReplicator
         implements SegmentSession.Segment, ReplicationSource, ReplicationStatus.Replicator {
