@@ -12,8 +12,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
+import org.apache.pulsar.broker.resources.ScalableTopicResources;
+import org.apache.pulsar.broker.service.scalable.SegmentLayout;
 import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.metadata.api.Notification;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -143,8 +147,7 @@ class ControllerRecordTest {
         }
         a.admin().scalableTopics().terminateSegment("segment://t/outside/x/0000-7fff-0");
         records.resources().updateScalableTopicAsync(TopicName.get(topic), m ->
-                org.apache.pulsar.broker.service.scalable.SegmentLayout.fromMetadata(m).splitSegment(0,
-                        System.currentTimeMillis()).toMetadata(m)).get();
+                SegmentLayout.fromMetadata(m).splitSegment(0, System.currentTimeMillis()).toMetadata(m)).get();
         controller.splitSegment(1).get();
         assertThat(SegmentLog.segments(a, topic)).containsExactly("segment://t/outside/x/0000-7fff-0",
                 "segment://t/outside/x/8000-ffff-1", "segment://t/outside/x/0000-3fff-2",
@@ -153,5 +156,41 @@ class ControllerRecordTest {
         for (String s : SegmentLog.segments(a, topic)) {
             assertThat(a.broker.getBrokerService().getTopicIfExists(s).get()).as(s).isPresent();
         }
+    }
+
+    @Test
+    void twoLeadersAtOnceLeaveNoSegmentWithoutATopic() throws Exception {
+        Federation.of("t/leaders", a, b);
+        String topic = "topic://t/leaders/x";
+        TopicName tn = TopicName.get(topic);
+        Federation.topic(topic, 2, a, b);
+        var controller = a.controller(topic);
+        var resources = a.plugin().records().resources();
+        String path = resources.topicPath(tn);
+        // the other leader's split of segment 0 gets in once this one has decided which ids its children will have
+        AtomicBoolean done = new AtomicBoolean();
+        resources.registerPathListener(new ScalableTopicResources.MetadataPathListener() {
+            @Override
+            public String getMetadataPath() {
+                return path;
+            }
+
+            @Override
+            public void onNotification(Notification n) {
+                if (done.compareAndSet(false, true)) {
+                    resources.updateScalableTopicAsync(tn, m -> SegmentLayout.fromMetadata(m).splitSegment(0,
+                            System.currentTimeMillis()).toMetadata(m));
+                }
+            }
+        });
+        controller.splitSegment(1).get();
+        assertThat(done).isTrue();
+        assertThat(stored(topic).getNextSegmentId()).isEqualTo(6);
+        assertThat(SegmentLog.segments(a, topic)).contains("segment://t/leaders/x/8000-bfff-4",
+                "segment://t/leaders/x/c000-ffff-5");
+        for (String s : SegmentLog.segments(a, topic)) {
+            assertThat(a.broker.getBrokerService().getTopicIfExists(s).get()).as(s).isPresent();
+        }
+        assertThat(record(topic).segment(4)).isEqualTo(new SegmentRecord("m1", List.of(), 4 << 20));
     }
 }

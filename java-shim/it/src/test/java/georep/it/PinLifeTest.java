@@ -130,6 +130,12 @@ class PinLifeTest {
         assertThat(SegmentLog.segments(a, topic)).doesNotContain(segment).hasSize(2);
         await().atMost(Duration.ofSeconds(10)).until(() ->
                 a.broker.getBrokerService().getTopicIfExists(segment).get().isEmpty());
+
+        // the remote hears of it and forgets the stream
+        String there = "segment://t/drain/x/0000-ffff-0";
+        assertThat(b.segment(there).dedupStatusJson()).contains("cluster-a");
+        b.controller(topic).checkOrigins().get();
+        assertThat(b.segment(there).dedupStatusJson()).doesNotContain("cluster-a");
     }
 
     @Test

@@ -31,7 +31,7 @@ public final class GeorepPlugin implements AutoCloseable {
 
     private final PulsarService pulsar;
     private final GeorepConfig config;
-    private final List<String> problems;
+    private volatile List<String> problems;
     private final HashTags hashTags;
     private final TopicRecords records;
     private final PluginCounters counters = new PluginCounters();
@@ -73,10 +73,20 @@ public final class GeorepPlugin implements AutoCloseable {
         if (p.usable()) {
             LOG.info("georep {} with libgeorep {} from {}", VERSION, Georep.version(), Georep.loadedFrom());
         } else {
-            LOG.error("georep {} does not work with this broker; scalable topics are not replicated, all other topics "
-                    + "are as ever: {}", VERSION, p.problems);
+            p.complain();
         }
         return p;
+    }
+
+    private void complain() {
+        LOG.error("georep {} does not work with this broker; scalable topics are not replicated, all other topics are "
+                + "as ever: {}", VERSION, problems);
+    }
+
+    /** Something went wrong while the plugin was attached: it stays passive from now on. */
+    void fail(String problem) {
+        problems = List.of(problem);
+        complain();
     }
 
     /** The plugin of a broker; null before its servlet was started and after it was closed. */

@@ -33,16 +33,24 @@ public final class GeorepServlet implements AdditionalServletWithPulsarService {
     public void setPulsarService(PulsarService pulsar) {
         plugin = GeorepPlugin.start(pulsar);
         if (plugin.usable()) {
-            ReplicatedScalableTopicService service = ReplicatedScalableTopicService.install(plugin);
-            plugin.service(PolicyWatch.class, p -> new PolicyWatch(pulsar, p.records(), service))
-                    .start(plugin.config().sweepSeconds());
-            pulsar.addPrometheusRawMetricsProvider(new SourceMetrics(SourceBroker.of(pulsar)));
+            try {
+                install(pulsar);
+            } catch (RuntimeException | LinkageError e) {
+                plugin.fail("cannot attach to this broker: " + e); // the broker starts all the same
+            }
         }
         if (!SegmentTopicFactory.class.getName().equals(pulsar.getConfiguration().getTopicFactoryClassName())) {
             LOG.error("georep: topicFactoryClassName is not {}: segments replicate the broker's own way, which is "
                     + "not able to", SegmentTopicFactory.class.getName());
         }
         pulsar.addPrometheusRawMetricsProvider(new PluginMetrics(plugin));
+    }
+
+    private void install(PulsarService pulsar) {
+        ReplicatedScalableTopicService service = ReplicatedScalableTopicService.install(plugin);
+        plugin.service(PolicyWatch.class, p -> new PolicyWatch(pulsar, p.records(), service))
+                .start(plugin.config().sweepSeconds());
+        pulsar.addPrometheusRawMetricsProvider(new SourceMetrics(SourceBroker.of(pulsar)));
     }
 
     @Override

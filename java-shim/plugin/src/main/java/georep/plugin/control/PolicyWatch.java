@@ -98,7 +98,7 @@ public final class PolicyWatch implements AutoCloseable {
             return records.resources().listScalableTopicsAsync(ns).thenCompose(topics -> {
                 CompletableFuture<Void> all = CompletableFuture.completedFuture(null);
                 for (String t : topics) {
-                    all = all.thenCompose(x -> service.getOrCreateController(TopicName.get(t)).handle((c, e) -> null));
+                    all = all.thenCompose(x -> led(TopicName.get(t)));
                 }
                 return all;
             });
@@ -106,6 +106,13 @@ public final class PolicyWatch implements AutoCloseable {
             LOG.debug("[{}] controllers not loaded: {}", ns, e.toString());
             return null;
         });
+    }
+
+    /** A topic that has a leader is looked after; one that has none gets one here. */
+    private CompletableFuture<Void> led(TopicName topic) {
+        return records.resources().getStore().exists(records.resources().controllerLockPath(topic))
+                .thenCompose(there -> there ? CompletableFuture.completedFuture(null)
+                        : service.getOrCreateController(topic)).handle((c, e) -> null);
     }
 
     @Override

@@ -5,6 +5,7 @@ import georep.nativelib.Json;
 import georep.nativelib.Peer;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.control.TopicRecord;
+import georep.plugin.dest.GoneOrigins;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.DefaultValue;
 import jakarta.ws.rs.Encoded;
@@ -119,6 +120,26 @@ public class ReplicationResource extends PluginResource {
                         throw FutureUtil.wrapToCompletionException(e);
                     });
                 });
+    }
+
+    /** From the topic's leader: what an origin says of itself; this segment forgets streams that are gone there. */
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/forget-origins")
+    @Consumes(MediaType.APPLICATION_JSON)
+    public void forgetOrigins(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                              @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                              @PathParam("descriptor") String descriptor,
+                              @QueryParam("authoritative") @DefaultValue("false") boolean authoritative, String state) {
+        run(rsp, p -> {
+            GoneOrigins says;
+            try {
+                says = GoneOrigins.ofState(SegmentStatus.tree(state));
+            } catch (IllegalArgumentException e) {
+                throw new RestException(Response.Status.BAD_REQUEST, e.getMessage());
+            }
+            return onOwner(tenant, namespace, topic, descriptor, authoritative)
+                    .thenApply(t -> "{\"forgotten\":" + t.forgetOrigins(says) + "}");
+        });
     }
 
     @GET

@@ -6,6 +6,7 @@ import georep.plugin.SelfCheck;
 import georep.plugin.control.EnabledWait;
 import georep.plugin.control.SegmentRecord;
 import georep.plugin.control.TopicRecord;
+import georep.plugin.dest.GoneOrigins;
 import georep.plugin.dest.Mark;
 import georep.plugin.dest.OriginKey;
 import georep.plugin.source.ReplicationSource;
@@ -269,11 +270,9 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         return dedup == null ? null : dedup.statusJson();
     }
 
-    /** Forgets a stream; its origin says that the segment is gone. */
-    public void pruneOrigin(OriginKey key) {
-        if (dedup != null) {
-            dedup.prune(key);
-        }
+    /** Forgets the streams that are gone by what their origin says; how many there were. */
+    public int forgetOrigins(GoneOrigins says) {
+        return dedup == null ? 0 : dedup.forget(says);
     }
 
     // ------------------------------------------------------------------ pins

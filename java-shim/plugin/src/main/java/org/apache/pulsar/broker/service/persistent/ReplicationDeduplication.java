@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.pulsar.broker.service.persistent;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import georep.plugin.PluginCounters;
+import georep.plugin.dest.GoneOrigins;
 import georep.plugin.dest.Mark;
 import georep.plugin.dest.OriginGuard;
 import georep.plugin.dest.OriginKey;
 import georep.plugin.dest.Watermarks;
 import io.netty.buffer.ByteBuf;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.apache.bookkeeper.mledger.AsyncCallbacks;
@@ -20,6 +23,7 @@ import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.broker.service.Topic.PublishContext;
 import org.apache.pulsar.client.impl.GeoReplicationProducerImpl;
 import org.apache.pulsar.common.api.proto.CommandSubscribe.InitialPosition;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -361,12 +365,23 @@ final class ReplicationDeduplication extends MessageDeduplication {
         });
     }
 
-    /** Forgets a stream whose origin segment is gone. */
-    void prune(OriginKey key) {
+    /** Forgets streams that are gone by what their origin says. */
+    int forget(GoneOrigins says) {
         Open o = open;
-        if (o != null) {
-            o.marks.prune(key);
+        if (o == null) {
+            return 0;
         }
+        List<OriginKey> gone;
+        try {
+            gone = says.among(ObjectMapperFactory.getMapper().getObjectMapper().readTree(o.marks.statusJson()));
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException(e); // the library's own JSON
+        }
+        gone.forEach(k -> {
+            LOG.info("[{}] forgets {}: gone at its origin", topicName, k);
+            o.marks.prune(k);
+        });
+        return gone.size();
     }
 
     /** JSON of georep.v1.DedupStatus, or null where nothing is replicated to this topic. */

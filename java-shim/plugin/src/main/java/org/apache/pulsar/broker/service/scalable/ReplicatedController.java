@@ -3,6 +3,7 @@ package org.apache.pulsar.broker.service.scalable;
 
 import georep.plugin.GeorepPlugin;
 import georep.plugin.SelfCheck;
+import georep.plugin.control.OriginCheck;
 import georep.plugin.control.ReplicationSetup;
 import georep.plugin.control.SegmentTouch;
 import georep.plugin.control.TopicRecord;
@@ -15,7 +16,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.apache.pulsar.broker.PulsarServerException;
+import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
 import org.apache.pulsar.broker.resources.SubscriptionType;
 import org.apache.pulsar.broker.service.BrokerService;
 import org.apache.pulsar.broker.service.TransportCnx;
@@ -25,6 +29,7 @@ import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.policies.data.ScalableTopicStats;
 import org.apache.pulsar.common.scalable.SegmentInfo;
 import org.apache.pulsar.common.scalable.SegmentTopicName;
+import org.apache.pulsar.common.util.FutureUtil;
 import org.apache.pulsar.metadata.api.coordination.CoordinationService;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,8 +50,8 @@ import org.slf4j.LoggerFactory;
 public class ReplicatedController extends ScalableTopicController {
     private static final Logger LOG = LoggerFactory.getLogger(ReplicatedController.class);
     private static final Method NOTIFY = SelfCheck.notifySubscriptions();
-    /** Every so many garbage collections active segments are loaded as well. */
-    private static final int TOUCH_EVERY = 5;
+    /** Every so many garbage collections active segments are loaded as well, and origins asked what they still have. */
+    private static final int EVERY = 5;
 
     private final BrokerService brokerService;
     private final GeorepPlugin plugin;
@@ -112,13 +117,23 @@ public class ReplicatedController extends ScalableTopicController {
         if (layout == null || clusters.isEmpty()) {
             return;
         }
-        List<String> segments = new ArrayList<>();
-        for (SegmentInfo s : layout.getAllSegments().values()) {
-            if ((activeToo || s.isSealed()) && !s.isLegacy()) {
-                segments.add(SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId()));
-            }
-        }
-        SegmentTouch.all(brokerService.getPulsar(), getTopicName(), segments);
+        SegmentTouch.all(brokerService.getPulsar(), getTopicName(),
+                descriptors(layout, s -> activeToo || s.isSealed()));
+    }
+
+    private static List<String> descriptors(SegmentLayout layout, Predicate<SegmentInfo> which) {
+        return layout.getAllSegments().values().stream().filter(s -> !s.isLegacy()).filter(which)
+                .map(s -> SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId())).toList();
+    }
+
+    /** The remotes that replicate here say which of their segments are gone; active segments forget those. */
+    public CompletableFuture<Void> checkOrigins() {
+        List<String> active = descriptors(getLayout().join(), SegmentInfo::isActive);
+        OriginCheck check = new OriginCheck(brokerService.getPulsar(), getTopicName());
+        return FutureUtil.waitForAll(remotes.stream().map(r -> check.run(r, active).exceptionally(e -> {
+            LOG.debug("[{}] {} does not say which segments it has: {}", getTopicName(), r, e.toString());
+            return null;
+        })).toList());
     }
 
     /** Clusters that this topic is replicated to, as of the last look. */
@@ -161,28 +176,60 @@ public class ReplicatedController extends ScalableTopicController {
     @Override
     public CompletableFuture<SegmentLayout> splitSegment(long segmentId) {
         return !isLeader() ? super.splitSegment(segmentId)
-                : serial(() -> beforeSeal(List.of(segmentId), 2).thenCompose(x -> super.splitSegment(segmentId)));
+                : serial(() -> beforeSeal(List.of(segmentId), 2).thenCompose(first ->
+                        super.splitSegment(segmentId).thenCompose(l -> afterwards(l, first, 2))));
     }
 
     @Override
     public CompletableFuture<SegmentLayout> mergeSegments(long segmentId1, long segmentId2) {
         return !isLeader() ? super.mergeSegments(segmentId1, segmentId2)
                 : serial(() -> beforeSeal(List.of(segmentId1, segmentId2), 1)
-                        .thenCompose(x -> super.mergeSegments(segmentId1, segmentId2)));
+                        .thenCompose(first -> super.mergeSegments(segmentId1, segmentId2)
+                                .thenCompose(l -> afterwards(l, first, 1))));
     }
 
     /**
      * Pins are in place before anything is sealed, and the children's records before their layout: a peer that sees a
-     * segment knows how it routes.
+     * segment knows how it routes. The result is the first child's id.
      */
-    private CompletableFuture<Void> beforeSeal(Collection<Long> parents, int children) {
-        return refresh().thenCompose(l -> prepare()).thenCompose(r -> !r.replicated()
-                ? CompletableFuture.completedFuture(null)
+    private CompletableFuture<Long> beforeSeal(Collection<Long> parents, int children) {
+        return refresh().thenCompose(l -> prepare().thenCompose(r -> !r.replicated()
+                ? CompletableFuture.completedFuture(l.getNextSegmentId())
                 : plugin.records().change(getTopicName(), (m, record) -> {
                     for (int i = 0; i < children; i++) {
                         record.recordChild(m.getNextSegmentId() + i, parents, plugin.firstSegment());
                     }
-                })).thenApply(m -> null);
+                }).thenApply(ScalableTopicMetadata::getNextSegmentId)));
+    }
+
+    /**
+     * The stock operations name the children's topics first and take their ids when they write the layout. Where
+     * another leader has written in between, the layout now has segments whose topics do not exist: they are made here.
+     */
+    private CompletableFuture<SegmentLayout> afterwards(SegmentLayout layout, long first, int children) {
+        if (layout.getNextSegmentId() == first + children) {
+            return CompletableFuture.completedFuture(layout);
+        }
+        LOG.warn("[{}] the layout changed during a split or merge: another broker also led this topic", getTopicName());
+        return plugin.records().resources().listSubscriptionsAsync(getTopicName()).thenCompose(subscriptions -> {
+            List<CompletableFuture<Void>> all = new ArrayList<>();
+            for (SegmentInfo s : layout.getActiveSegments().values()) {
+                if (s.segmentId() >= first) {
+                    all.add(create(s, subscriptions));
+                }
+            }
+            return FutureUtil.waitForAll(all);
+        }).thenCompose(x -> setup.reconcile(getTopicName())).thenApply(r -> layout);
+    }
+
+    private CompletableFuture<Void> create(SegmentInfo s, List<String> subscriptions) {
+        try {
+            return brokerService.getPulsar().getAdminClient().scalableTopics().createSegmentAsync(
+                    SegmentTopicName.fromParent(getTopicName(), s.hashRange(), s.segmentId()).toString(),
+                    subscriptions);
+        } catch (PulsarServerException e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     /** No garbage collection without pins. */
@@ -192,8 +239,10 @@ public class ReplicatedController extends ScalableTopicController {
             return super.runGcTickAsync();
         }
         return serial(() -> refresh().thenCompose(l -> prepare()).thenCompose(r -> {
-            if (!r.remotes().isEmpty()) {
-                touch(r.remotes(), ++collections % TOUCH_EVERY == 0);
+            boolean full = ++collections % EVERY == 0;
+            touch(r.remotes(), full);
+            if (full) {
+                checkOrigins();
             }
             return super.runGcTickAsync();
         }));
