@@ -50,7 +50,9 @@ stage "java units" java_unit
 stage "two clusters" two_clusters
 if [ "$kind" = all ]; then
     stage "library for glibc and musl" bash tests/abi/portable.sh
-    stage "two clusters, slow" two_clusters -Dit.groups=slow -Dit.excluded=
+    if grep -rqs '@Tag("slow")' java-shim/it/src/test; then
+        stage "two clusters, slow" two_clusters -Dit.groups=slow -Dit.excluded=
+    fi
     stage "demo" make --no-print-directory demo
     stage "demo, sabotaged" bash build/demo-sabotage.sh
 fi
