@@ -2,6 +2,7 @@
 package georep.plugin.source;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.util.concurrent.FastThreadLocal;
 import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
 
 /**
@@ -11,7 +12,18 @@ import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
 final class Arena {
     private static final int BYTES = 64 * 1024;
     private static final int KEEP_BYTES = 1024 * 1024;
-    private static final ThreadLocal<Arena> LOCAL = ThreadLocal.withInitial(Arena::new);
+    /** A worker that was idle for long ends; its memory is not the collector's, so it is given back then. */
+    private static final FastThreadLocal<Arena> LOCAL = new FastThreadLocal<>() {
+        @Override
+        protected Arena initialValue() {
+            return new Arena();
+        }
+
+        @Override
+        protected void onRemoval(Arena a) {
+            a.free();
+        }
+    };
 
     private ByteBuf buf;
 
@@ -26,8 +38,7 @@ final class Arena {
     /** Makes memory ready that nobody else reads, of at least this many bytes. */
     void reserve(long bytes) {
         if (buf != null && (buf.refCnt() > 1 || buf.capacity() < bytes)) {
-            buf.release();
-            buf = null;
+            free();
         }
         if (buf == null) {
             int size = Math.toIntExact(Math.max(BYTES, bytes));
@@ -38,6 +49,12 @@ final class Arena {
     /** Gives large memory back. */
     void shrink() {
         if (buf != null && (buf.capacity() > KEEP_BYTES || buf.refCnt() > 1)) {
+            free();
+        }
+    }
+
+    private void free() {
+        if (buf != null) {
             buf.release();
             buf = null;
         }
