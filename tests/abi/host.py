@@ -7,8 +7,10 @@ libgeorep.so and checks what it gets with a parser of its own.
 """
 import ctypes as c
 import json
+import pathlib
 import struct
 import sys
+import zlib
 
 WHOLE = 2**63 - 1
 VERBATIM, SINGLE, UNKEYED, REBATCH, PARK, DROP = range(1, 7)
@@ -137,6 +139,10 @@ def fields(b: bytes):
         tag = take()
         if tag & 7 == 0:
             yield tag >> 3, take()
+        elif tag & 7 in (1, 5):
+            n = 8 if tag & 7 == 1 else 4
+            yield tag >> 3, b[at:at + n]
+            at += n
         else:
             same(tag & 7, 2, "wire type")
             n = take()
@@ -186,8 +192,8 @@ class Library:
         v = self.bytes(b)
         return Entry(v.addr, v.len, flags, ledger, number_)
 
-    def source(self, first, last, **more) -> Source:
-        return Source(c.sizeof(Source), 2, self.bytes(b"eu"), self.bytes(b"us"), self.bytes(b"topic://t/n/x"),
+    def source(self, first, last, profile=2, **more) -> Source:
+        return Source(c.sizeof(Source), profile, self.bytes(b"eu"), self.bytes(b"us"), self.bytes(b"topic://t/n/x"),
                       self.bytes(b"ab"), 1, 9, first, last, **more)
 
     def layout(self, record) -> c.c_uint64:
@@ -263,6 +269,76 @@ def rebatch(lib, dst, starts):
         same(properties(meta)[0][1], f"7:8:{rank}", "source position")
 
 
+def inside(raw: bytes):
+    """Metadata fields and payload of an entry with or without broker metadata and checksum."""
+    if raw[:2] == b"\x0e\x02":
+        raw = raw[6 + struct.unpack(">I", raw[2:6])[0]:]
+    if raw[:2] == b"\x0e\x01":
+        raw = raw[6:]
+    n = struct.unpack(">I", raw[:4])[0]
+    return list(fields(raw[4:4 + n])), raw[4 + n:]
+
+
+def messages_of(meta, payload):
+    """The messages of a batch that Python can open: uncompressed or zlib; None for the others."""
+    codec = dict(meta).get(8, 0)
+    if codec == 2:
+        payload = zlib.decompressobj().decompress(payload)  # Java's streams have no end
+    return list(raw_messages(payload)) if codec in (0, 2) else None
+
+
+def raw_messages(payload):
+    while payload:
+        n = struct.unpack(">I", payload[:4])[0]
+        m = dict(fields(payload[4:4 + n]))
+        end = 4 + n + m[3]
+        yield payload[:end], m.get(2)
+        payload = payload[end:]
+
+
+def interop(lib, folder):
+    """What real clients wrote: sent whole with the same payload, or cut with the same messages."""
+    low = {"segmentId": 0, "hashRange": {"start": 0, "end": 0x7FFF}, "state": "ACTIVE"}
+    dst = lib.layout({"epoch": 1, "segments": {"0": low, "1": {"segmentId": 1, "hashRange": {
+        "start": 0x8000, "end": 0xFFFF}, "state": "ACTIVE"}}})
+    src, seen = lib.source(0, 0xFFFF, profile=1), {}
+    for path in sorted(pathlib.Path(folder).glob("*.hex")):
+        raw = bytes.fromhex("".join(line.split("#")[0] for line in path.read_text().splitlines()))
+        e, d, arena = lib.entry(raw, 4, 2), Decision(), c.create_string_buffer(1 << 20)
+        used, needed, n, parts = c.c_uint64(), c.c_uint64(), c.c_uint32(), (Part * 8)()
+        size = c.c_uint64(len(arena))
+        lib.call("georep_place", dst, c.byref(src), c.byref(e), 1, c.byref(d), arena, size, c.byref(used), c.byref(needed))
+        seen[d.action] = seen.get(d.action, 0) + 1
+        old, payload = inside(raw)
+        if d.action in (VERBATIM, SINGLE):
+            meta, got = frame(c.string_at(d.header_addr, d.header_len) + raw[d.payload_offset:])
+            same(got, payload, f"{path.name}: payload")
+            # Everything but transaction ids and what replication writes is still there, in order.
+            kept = [f for f in old if f[0] not in (5, 22, 23) and not (f[0] == 4 and b"__MSG_PROP_REPL" in f[1])]
+            same(meta[:len(kept)], kept, f"{path.name}: fields")
+        if d.action != REBATCH:
+            continue
+        lib.call("georep_rebatch", dst, c.byref(src), None, c.byref(e), arena, size, parts, 8, c.byref(n), c.byref(needed))
+        got = []
+        for p in parts[:n.value]:
+            meta, body = frame(c.string_at(p.addr, p.header_len + p.payload_len))
+            if p.part == WHOLE:
+                same(body, payload, f"{path.name}: payload of a batch without keys")
+                body = body if dict(meta).get(8, 0) == 0 else b""
+            for m, key in raw_messages(body):
+                got.append((m, key))
+                if key is not None:
+                    same(int(murmur3(key) & 0xFFFF >= 0x8000), p.segment, f"{path.name}: segment of {key}")
+        want = messages_of(old, payload)
+        if want is not None and n.value:
+            same(sorted(got, key=lambda x: x[0]), sorted(want, key=lambda x: x[0]), f"{path.name}: messages")
+        elif n.value and parts[0].part != WHOLE:
+            same(len(got), dict(old)[11], f"{path.name}: number of messages")
+    if not (seen.get(SINGLE, 0) >= 5 and seen.get(REBATCH, 0) >= 10 and seen.get(DROP, 0) >= 2):
+        sys.exit(f"interop: too few paths were taken: {seen}")
+    same(lib.so.georep_layout_free(dst), 0, "free")
+
+
 def main():
     lib = Library(sys.argv[1])
     same(lib.so.georep_abi_version() >> 16, 1, "ABI major version")
@@ -272,6 +348,7 @@ def main():
                                                "1": segment(1, 0x8000, 0xFFFF, starts[1])}})
     place(lib, dst)
     rebatch(lib, dst, starts)
+    interop(lib, pathlib.Path(__file__).parent.parent / "interop")
     same(lib.so.georep_layout_free(dst), 0, "free")
     same(lib.so.georep_layout_free(dst), 2, "free of a stale handle")
     print("python host ok")

@@ -36,6 +36,15 @@ fi
 echo "C host, shipped library ($(wc -l <"$tmp/all") functions):"
 "$tmp/host"
 
+"$CC" "${cflags[@]}" -o "$tmp/place" tests/abi/example/place.c -L"$lib" -lgeorep -Wl,-rpath,"$(realpath "$lib")"
+printf '{"epoch":0,"segments":{"4":{"segmentId":4,"hashRange":{"start":0,"end":65535},"state":"ACTIVE"}}}' >"$tmp/layout.json"
+# A single message: checksum, size of metadata 8, producer "p", sequence and time 1, payload "x".
+printf '\x0e\x01\x11\x22\x33\x44\0\0\0\x07\x0a\x01p\x10\x01\x18\x01x' >"$tmp/entry.bin"
+got=$("$tmp/place" "$tmp/layout.json" "$tmp/entry.bin" "$tmp/out.bin")
+[ "$got" = "action 2 reason 0 segment 4 bucket 0" ] || { echo "example: $got" && exit 1; }
+if ! grep -aq '__GEOREP_ORIGIN' "$tmp/out.bin" || [ "$(tail -c 1 "$tmp/out.bin")" != x ]; then echo "example: wrong output" && exit 1; fi
+echo "example ok"
+
 if command -v python3 >/dev/null; then
     python3 tests/abi/host.py "$lib/libgeorep.so"
 else
