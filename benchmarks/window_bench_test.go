@@ -47,7 +47,7 @@ func BenchmarkWindow(b *testing.B) {
 		var needed int
 		acts, _, needed = w.Ready(acts[:0], arena)
 		if needed > 0 || len(acts) != batch {
-			b.Fatalf("%d actions, %d needed", len(acts), needed)
+			b.Fatalf("%d actions, %d needed: %+v", len(acts), needed, acts)
 		}
 		for i := range acts {
 			w.Outcome(acts[i].SendID, window.Acked)
@@ -72,5 +72,5 @@ func keyedEntry(n int) []byte {
 	m := entry.AppendStringField(nil, 1, "producer-a-1")
 	m = entry.AppendVarintField(entry.AppendVarintField(m, 2, 77), 3, 1700000000000)
 	m = entry.AppendVarintField(entry.AppendStringField(m, 6, "key"), 11, 1)
-	return entry.AppendHeaderForPayload(nil, m, payload)
+	return append(entry.AppendHeaderForPayload(nil, m, payload), payload...)
 }
