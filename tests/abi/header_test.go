@@ -140,9 +140,10 @@ func TestJavaNames(t *testing.T) {
 func TestJavaConstants(t *testing.T) {
 	numbers, _ := constants(t)
 	for file, prefixes := range map[string][]string{
-		"Window.java":    {"DO_", "OUTCOME_", "", "EV_"},
-		"Status.java":    {"E_", ""},
-		"Placement.java": {"ACTION_"},
+		"Window.java":      {"DO_", "OUTCOME_", ""},
+		"EventBuffer.java": {"EV_"},
+		"Status.java":      {"E_", ""},
+		"Placement.java":   {"ACTION_"},
 	} {
 		b, err := os.ReadFile("../../java-shim/nativelib/src/main/java/georep/nativelib/" + file)
 		if err != nil {

@@ -22,9 +22,8 @@ public final class Budget extends NativeHandle {
                               long inFlightBytesPerRemote) {
         byte[] c = new Wire().varint(1, bytesPerSecond).varint(2, burstBytes).varint(3, slots).varint(4, inFlightBytes)
                 .varint(5, inFlightBytesPerRemote).bytes();
-        ByteBuffer in = Scratch.direct(c);
         Scratch s = Scratch.local();
-        s.throwUnlessOk(Native.budgetNew(Native.address(in), c.length, s.at(0), s.err));
+        s.throwUnlessOk(Scratch.with(c, (in, n) -> Native.budgetNew(in, n, s.at(0), s.err)));
         return new Budget(s.getLong(0));
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.nativelib;
 
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
@@ -58,9 +59,8 @@ public final class Dedup extends NativeHandle {
      */
     public static Dedup open(String boundTopic, int maxKeys) {
         byte[] t = boundTopic.getBytes(StandardCharsets.UTF_8);
-        ByteBuffer in = Scratch.direct(t);
         Scratch s = Scratch.local();
-        s.throwUnlessOk(Native.dedupNew(Native.address(in), t.length, maxKeys, s.at(0), s.err));
+        s.throwUnlessOk(Scratch.with(t, (in, n) -> Native.dedupNew(in, n, maxKeys, s.at(0), s.err)));
         return new Dedup(s.getLong(0));
     }
 
@@ -74,6 +74,7 @@ public final class Dedup extends NativeHandle {
     public synchronized Ticket check(int form, long address, int len) {
         ticket.putInt(0, TICKET_BYTES);
         scratch.throwUnlessOk(Native.dedupCheck(handle(), form, address, len, ticketAddr, scratch.err));
+        Reference.reachabilityFence(this);
         return new Ticket(Verdict.ALL[ticket.getInt(4)], ticket.getLong(8), ticket.getLong(16), ticket.getLong(24),
                 ticket.getLong(32), ticket.getLong(40), ticket.getLong(48));
     }
@@ -82,7 +83,7 @@ public final class Dedup extends NativeHandle {
     public Ticket check(int form, ByteBuffer bytes) {
         ByteBuffer d = directCopy(bytes);
         Ticket t = check(form, Native.address(d) + d.position(), d.remaining());
-        java.lang.ref.Reference.reachabilityFence(d);
+        Reference.reachabilityFence(d);
         return t;
     }
 
@@ -107,7 +108,7 @@ public final class Dedup extends NativeHandle {
     public void replay(int form, ByteBuffer bytes) {
         ByteBuffer d = directCopy(bytes);
         replay(form, Native.address(d) + d.position(), d.remaining());
-        java.lang.ref.Reference.reachabilityFence(d);
+        Reference.reachabilityFence(d);
     }
 
     /** What is known to be stored, for {@link #load}. */
@@ -117,26 +118,23 @@ public final class Dedup extends NativeHandle {
 
     /** Loads a snapshot; watermarks only rise. On an exception nothing changed: replay the whole log instead. */
     public void load(byte[] snapshot) {
-        ByteBuffer in = Scratch.direct(snapshot);
         Scratch s = Scratch.local();
-        s.throwUnlessOk(Native.dedupLoad(handle(), Native.address(in), snapshot.length, s.err));
+        s.throwUnlessOk(Scratch.with(snapshot, (in, n) -> Native.dedupLoad(handle(), in, n, s.err)));
     }
 
     /** Highest stored position of a key, or null. */
     public Watermark watermark(String cluster, String instance, long segment, long generation) {
         byte[] k = key(cluster, instance, segment, generation);
-        ByteBuffer in = Scratch.direct(k);
         Scratch s = Scratch.local();
-        s.throwUnlessOk(Native.dedupWatermark(handle(), Native.address(in), k.length, s.at(0), s.at(8), s.err));
+        s.throwUnlessOk(Scratch.with(k, (in, n) -> Native.dedupWatermark(handle(), in, n, s.at(0), s.at(8), s.err)));
         return s.getInt(0) == 0 ? null : new Watermark(s.getLong(8), s.getLong(16), s.getLong(24));
     }
 
     /** Forgets a key: only when its origin says that the segment is gone. */
     public void prune(String cluster, String instance, long segment, long generation) {
         byte[] k = key(cluster, instance, segment, generation);
-        ByteBuffer in = Scratch.direct(k);
         Scratch s = Scratch.local();
-        s.throwUnlessOk(Native.dedupPrune(handle(), Native.address(in), k.length, s.err));
+        s.throwUnlessOk(Scratch.with(k, (in, n) -> Native.dedupPrune(handle(), in, n, s.err)));
     }
 
     /** The JSON of a georep.v1.DedupStatus. */

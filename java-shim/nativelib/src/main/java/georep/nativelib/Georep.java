@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.nativelib;
 
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
@@ -47,6 +48,7 @@ public final class Georep {
                 .putLong(40, o.maxDecompressedBytes);
         Scratch s = Scratch.local();
         s.throwUnlessOk(Native.init(Native.address(b), s.err));
+        Reference.reachabilityFence(b);
     }
 
     /** Version of the library, as in 0.1.0. */
@@ -83,9 +85,8 @@ public final class Georep {
 
     /** Raw Murmur3_32 of a key's text, unsigned. */
     public static long keyHash(byte[] key) {
-        ByteBuffer k = Scratch.direct(key);
         Scratch s = Scratch.local();
-        s.throwUnlessOk(Native.keyHash(Native.address(k), key.length, 2, s.at(0), 0, 0, s.err));
+        s.throwUnlessOk(Scratch.with(key, (k, n) -> Native.keyHash(k, n, Peer.PROFILE_PIP486, s.at(0), 0, 0, s.err)));
         return s.getInt(0) & 0xffffffffL;
     }
 }

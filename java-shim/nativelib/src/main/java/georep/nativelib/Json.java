@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.nativelib;
 
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /** Conversions between the bytes and the proto3 JSON of georep.proto's messages, named without package. */
@@ -25,9 +24,8 @@ public final class Json {
 
     private static byte[] convert(String message, byte[] in, Converter c) {
         byte[] name = message.getBytes(StandardCharsets.UTF_8);
-        ByteBuffer n = Scratch.direct(name);
-        ByteBuffer b = Scratch.direct(in);
         return Scratch.local().bytes(Math.max(1024, in.length * 2), (out, cap, len, err) ->
-                c.convert(Native.address(n), name.length, Native.address(b), in.length, out, cap, len, err));
+                Scratch.with(name, (n, nLen) -> Scratch.with(in, (b, bLen) ->
+                        c.convert(n, nLen, b, bLen, out, cap, len, err))));
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.nativelib;
 
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /** An immutable layout of one topic in one cluster: the whole DAG, sealed segments too. Any thread may use it. */
@@ -51,9 +50,8 @@ public final class Layout extends NativeHandle {
     }
 
     private static Layout make(byte[] bytes, Maker m) {
-        ByteBuffer in = Scratch.direct(bytes);
         Scratch s = Scratch.local();
-        s.throwUnlessOk(m.make(Native.address(in), bytes.length, s.at(0), s.err));
+        s.throwUnlessOk(Scratch.with(bytes, (in, n) -> m.make(in, n, s.at(0), s.err)));
         return new Layout(s.getLong(0));
     }
 

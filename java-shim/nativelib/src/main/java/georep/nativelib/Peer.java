@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.nativelib;
 
-import java.nio.ByteBuffer;
-
 /** Handshake: what this cluster says about a topic, and whether it may write to a remote. */
 public final class Peer {
     /** Routing profiles of georep.proto. */
@@ -33,17 +31,15 @@ public final class Peer {
         byte[] request = new Wire().string(1, metadataJson).string(2, cluster).string(3, topic).varint(4, leaderTerm)
                 .varint(5, counter).varint(6, maxMessageBytes).varint(7, defaultProfile)
                 .string(8, pluginVersion).bytes();
-        ByteBuffer in = Scratch.direct(request);
         return Scratch.local().bytes(8192, (out, cap, len, err) ->
-                Native.stateBuild(Native.address(in), request.length, out, cap, len, err));
+                Scratch.with(request, (in, n) -> Native.stateBuild(in, n, out, cap, len, err)));
     }
 
     /** May the cluster of the first PeerState write to that of the second? */
     public static Check check(byte[] local, byte[] remote) {
-        ByteBuffer l = Scratch.direct(local);
-        ByteBuffer r = Scratch.direct(remote);
-        byte[] b = Scratch.local().bytes(1024, (out, cap, len, err) -> Native.peerCheck(Native.address(l), local.length,
-                Native.address(r), remote.length, out, cap, len, err));
+        byte[] b = Scratch.local().bytes(1024, (out, cap, len, err) ->
+                Scratch.with(local, (l, lLen) -> Scratch.with(remote, (r, rLen) ->
+                        Native.peerCheck(l, lLen, r, rLen, out, cap, len, err))));
         Wire.Reader in = new Wire.Reader(b);
         Verdict verdict = Verdict.UNSPECIFIED;
         String reason = "";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.nativelib;
 
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -72,6 +73,25 @@ final class Scratch {
     static void check(int status) {
         if (status != Status.OK) {
             throw new StatusException(status, null);
+        }
+    }
+
+    /** A native call that reads the bytes at an address. */
+    @FunctionalInterface
+    interface Reader {
+        int read(long address, int len);
+    }
+
+    /**
+     * Runs a call on a copy of bytes in direct memory. The fence keeps the copy until the call has returned: to the
+     * compiler an address is no use of a buffer.
+     */
+    static int with(byte[] bytes, Reader r) {
+        ByteBuffer b = direct(bytes);
+        try {
+            return r.read(Native.address(b), bytes.length);
+        } finally {
+            Reference.reachabilityFence(b);
         }
     }
 

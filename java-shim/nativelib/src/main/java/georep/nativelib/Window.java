@@ -57,32 +57,13 @@ public final class Window extends NativeHandle {
     public static final int BLOCK_INCOMPATIBLE = 3;
 
     private static final int STRIDE = 96;
-    private static final int EV_OFFER = 1;
-    private static final int EV_OUTCOME = 2;
-    private static final int EV_SEALED = 3;
-    private static final int EV_WATERMARK = 4;
-    private static final int EV_GRANTED = 5;
-    private static final int EV_SCHEMA_MAPPED = 6;
-    private static final int EV_SCHEMA_FAILED = 7;
-    private static final int EV_DELETED = 8;
-    private static final int EV_DELETE_FAILED = 9;
-    private static final int EV_SKIP = 10;
-    private static final int EV_PAUSE = 11;
-    private static final int EV_GATE = 12;
-    private static final int EV_TICK = 13;
-    private static final int EV_BLOCK = 14;
 
     private final Scratch scratch = new Scratch();
-    private ByteBuffer events = Scratch.direct(64 * STRIDE);
-    private long eventsAddr = Native.address(events);
-    private int eventCount;
-    private int applied;
-    private ByteBuffer actions;
+    private final EventBuffer events = new EventBuffer();
+    private final ByteBuffer actions;
     private final long actionsAddr;
     private final int actionsCap;
     private int actionCount;
-    private ByteBuffer versions = Scratch.direct(256); // schema versions of pending events
-    private int versionsUsed;
 
     private Window(long handle, int maxActions) {
         super(handle);
@@ -102,9 +83,8 @@ public final class Window extends NativeHandle {
      * @param maxActions that one step returns
      */
     public static Window open(byte[] config, int maxActions) {
-        ByteBuffer in = Scratch.direct(config);
         Scratch s = Scratch.local();
-        s.throwUnlessOk(Native.windowNew(Native.address(in), config.length, s.at(0), s.err));
+        s.throwUnlessOk(Scratch.with(config, (in, n) -> Native.windowNew(in, n, s.at(0), s.err)));
         return new Window(s.getLong(0), maxActions);
     }
 
@@ -117,92 +97,80 @@ public final class Window extends NativeHandle {
      * @return index of the event in the coming step
      */
     public int offer(long address, int len, int flags, long ledger, long entry) {
-        int at = event(EV_OFFER);
-        events.putLong(at + 16, ledger).putLong(at + 24, entry).putLong(at + 40, address).putInt(at + 56, len)
-                .putInt(at + 64, flags);
-        return eventCount - 1;
+        events.begin(EventBuffer.OFFER).position(ledger, entry).data(address, len, flags);
+        return events.last();
     }
 
     /** What became of a send. */
     public void outcome(long sendId, int outcome) {
-        int at = event(EV_OUTCOME);
-        events.putInt(at + 4, outcome).putLong(at + 8, sendId);
+        events.begin(EventBuffer.OUTCOME).id(sendId).code(outcome);
     }
 
     /** The producer of a destination segment was told that the topic is terminated. */
     public void segmentSealed(long segment) {
-        events.putLong(event(EV_SEALED) + 8, segment);
+        events.begin(EventBuffer.SEALED).id(segment);
     }
 
     /** Answer to ASK_WATERMARK; the position counts for WATERMARK_KNOWN only. */
     public void watermark(long segment, int status, long ledger, long entry, long part) {
-        int at = event(EV_WATERMARK);
-        events.putInt(at + 4, status).putLong(at + 8, segment).putLong(at + 16, ledger).putLong(at + 24, entry)
-                .putLong(at + 32, part);
+        events.begin(EventBuffer.WATERMARK).id(segment).code(status).position(ledger, entry).part(part);
     }
 
     /** The budget granted the asked operation. */
     public void granted() {
-        event(EV_GRANTED);
+        events.begin(EventBuffer.GRANTED);
     }
 
     /** The remote's schema version for a local one. */
     public void schemaMapped(byte[] local, byte[] remote) {
-        int l = version(local);
-        int r = version(remote);
-        int at = event(EV_SCHEMA_MAPPED); // offsets now, addresses in step: the buffer may move until then
-        events.putLong(at + 40, l).putLong(at + 48, r).putInt(at + 56, local.length).putInt(at + 60, remote.length);
+        events.begin(EventBuffer.SCHEMA_MAPPED).local(local).remote(remote);
     }
 
     /** The local schema version cannot be registered there. */
     public void schemaFailed(byte[] local) {
-        int l = version(local);
-        int at = event(EV_SCHEMA_FAILED);
-        events.putLong(at + 40, l).putInt(at + 56, local.length);
+        events.begin(EventBuffer.SCHEMA_FAILED).local(local);
     }
 
     /** The cursor has deleted a position. */
     public void deleted(long ledger, long entry) {
-        position(EV_DELETED, ledger, entry);
+        events.begin(EventBuffer.DELETED).position(ledger, entry);
     }
 
     /** It could not. */
     public void deleteFailed(long ledger, long entry) {
-        position(EV_DELETE_FAILED, ledger, entry);
+        events.begin(EventBuffer.DELETE_FAILED).position(ledger, entry);
     }
 
     /** An operator lets one parked position go. */
     public int skip(long ledger, long entry) {
-        position(EV_SKIP, ledger, entry);
-        return eventCount - 1;
+        events.begin(EventBuffer.SKIP).position(ledger, entry);
+        return events.last();
     }
 
     /** An operator pauses this window, or lets it go on. */
     public void pause(boolean on) {
-        events.putInt(event(EV_PAUSE) + 4, on ? 1 : 0);
+        events.begin(EventBuffer.PAUSE).code(on ? 1 : 0);
     }
 
     /** The parent-drain gate's answer. */
     public void gate(boolean open) {
-        events.putInt(event(EV_GATE) + 4, open ? 1 : 0);
+        events.begin(EventBuffer.GATE).code(open ? 1 : 0);
     }
 
     /** Milliseconds, never backward. */
     public void tick(long nowMillis) {
-        events.putLong(event(EV_TICK) + 72, nowMillis);
+        events.begin(EventBuffer.TICK).millis(nowMillis);
     }
 
     /** Not allowed to write, until {@link #setRemote}. */
     public void block(int why) {
-        events.putInt(event(EV_BLOCK) + 4, why);
+        events.begin(EventBuffer.BLOCK).code(why);
     }
 
     /** Which life of its topic the remote is in; before {@link #setRemote}, applied at once. */
     public void remoteInstance(String id) {
         byte[] text = id.getBytes(StandardCharsets.UTF_8);
-        ByteBuffer b = Scratch.direct(text);
-        scratch.throwUnlessOk(Native.windowRemoteInstance(handle(), Native.address(b), text.length, scratch.err));
-        Reference.reachabilityFence(b);
+        scratch.throwUnlessOk(Scratch.with(text, (b, n) -> Native.windowRemoteInstance(handle(), b, n, scratch.err)));
     }
 
     /** The remote's layout and largest message; applied at once. Follow with a step. */
@@ -220,13 +188,11 @@ public final class Window extends NativeHandle {
      */
     public int step(long arenaAddress, long arenaCapacity) {
         long h = handle();
-        fixVersions();
-        applied = eventCount;
-        eventCount = 0;
-        versionsUsed = 0;
+        int n = events.give();
         actionCount = 0;
-        int s = Native.windowStep(h, applied == 0 ? 0 : eventsAddr, applied, arenaAddress, arenaCapacity, actionsAddr,
-                actionsCap, scratch.at(0), scratch.at(8), scratch.at(16), scratch.err);
+        int s = Native.windowStep(h, events.address(), n, arenaAddress, arenaCapacity, actionsAddr, actionsCap,
+                scratch.at(0), scratch.at(8), scratch.at(16), scratch.err);
+        Reference.reachabilityFence(this); // its buffers are known to the call by their addresses alone
         if (s != Status.EVENT) { // refused events have their own results
             scratch.throwUnlessOk(s);
         }
@@ -251,7 +217,7 @@ public final class Window extends NativeHandle {
 
     /** Status of event i of the last step, see {@link Status}; to be read before the next event is added. */
     public int result(int i) {
-        return events.getInt(slot(i, applied) + 68);
+        return events.result(i);
     }
 
     /**
@@ -259,70 +225,70 @@ public final class Window extends NativeHandle {
      * before the next event is added.
      */
     public boolean offerKept(int i) {
-        return result(i) == Status.OK && events.getInt(i * STRIDE + 4) == 0;
+        return result(i) == Status.OK && events.answer(i) == 0;
     }
 
     // ------------------------------------------------------------------ actions of the last step
 
     public int kind(int i) {
-        return actions.getInt(slot(i, actionCount));
+        return actions.getInt(slot(i));
     }
 
     /** SEND: the way it took, as {@link Placement} numbers it. */
     public int path(int i) {
-        return actions.getInt(slot(i, actionCount) + 4);
+        return actions.getInt(slot(i) + 4);
     }
 
     public int reason(int i) {
-        return actions.getInt(slot(i, actionCount) + 8);
+        return actions.getInt(slot(i) + 8);
     }
 
     public int bucket(int i) {
-        return actions.getInt(slot(i, actionCount) + 12);
+        return actions.getInt(slot(i) + 12);
     }
 
     public long sendId(int i) {
-        return actions.getLong(slot(i, actionCount) + 16);
+        return actions.getLong(slot(i) + 16);
     }
 
     public long segment(int i) {
-        return actions.getLong(slot(i, actionCount) + 24);
+        return actions.getLong(slot(i) + 24);
     }
 
     public long ledger(int i) {
-        return actions.getLong(slot(i, actionCount) + 32);
+        return actions.getLong(slot(i) + 32);
     }
 
     public long entry(int i) {
-        return actions.getLong(slot(i, actionCount) + 40);
+        return actions.getLong(slot(i) + 40);
     }
 
     public long part(int i) {
-        return actions.getLong(slot(i, actionCount) + 48);
+        return actions.getLong(slot(i) + 48);
     }
 
     public long headerAddress(int i) {
-        return actions.getLong(slot(i, actionCount) + 56);
+        return actions.getLong(slot(i) + 56);
     }
 
     public long payloadAddress(int i) {
-        return actions.getLong(slot(i, actionCount) + 64);
+        return actions.getLong(slot(i) + 64);
     }
 
     public int headerLength(int i) {
-        return actions.getInt(slot(i, actionCount) + 72);
+        return actions.getInt(slot(i) + 72);
     }
 
     public int payloadLength(int i) {
-        return actions.getInt(slot(i, actionCount) + 76);
+        return actions.getInt(slot(i) + 76);
     }
 
     public long bytes(int i) {
-        return actions.getLong(slot(i, actionCount) + 80);
+        return actions.getLong(slot(i) + 80);
     }
 
     public int messages(int i) {
-        return actions.getInt(slot(i, actionCount) + 88);
+        return actions.getInt(slot(i) + 88);
     }
 
     /** ASK_SCHEMA: a copy of the local schema version. */
@@ -365,61 +331,14 @@ public final class Window extends NativeHandle {
         return Native.windowFree(handle);
     }
 
-    // ------------------------------------------------------------------ memory
-
-    private int event(int kind) {
-        if ((eventCount + 1) * STRIDE > events.capacity()) {
-            ByteBuffer bigger = Scratch.direct(events.capacity() * 2);
-            bigger.put(0, events, 0, eventCount * STRIDE);
-            events = bigger;
-            eventsAddr = Native.address(bigger);
-        }
-        int at = eventCount++ * STRIDE;
-        for (int i = 0; i < STRIDE; i += 8) {
-            events.putLong(at + i, 0);
-        }
-        events.putInt(at, kind);
-        return at;
-    }
-
-    private void position(int kind, long ledger, long entry) {
-        int at = event(kind);
-        events.putLong(at + 16, ledger).putLong(at + 24, entry);
-    }
-
-    private int version(byte[] v) {
-        if (versionsUsed + v.length > versions.capacity()) {
-            ByteBuffer bigger = Scratch.direct(Math.max(versions.capacity() * 2, versionsUsed + v.length));
-            bigger.put(0, versions, 0, versionsUsed);
-            versions = bigger;
-        }
-        versions.put(versionsUsed, v);
-        int at = versionsUsed;
-        versionsUsed += v.length;
-        return at;
-    }
-
-    private void fixVersions() {
-        if (versionsUsed == 0) {
-            return;
-        }
-        long base = Native.address(versions);
-        for (int i = 0; i < eventCount; i++) {
-            int at = i * STRIDE;
-            int kind = events.getInt(at);
-            if (kind == EV_SCHEMA_MAPPED || kind == EV_SCHEMA_FAILED) {
-                events.putLong(at + 40, base + events.getLong(at + 40));
-            }
-            if (kind == EV_SCHEMA_MAPPED) {
-                events.putLong(at + 48, base + events.getLong(at + 48));
-            }
-        }
-    }
-
-    private static int slot(int i, int count) {
+    static int slot(int i, int count, int stride) {
         if (i < 0 || i >= count) {
             throw new IndexOutOfBoundsException("index " + i + " of " + count);
         }
-        return i * STRIDE;
+        return i * stride;
+    }
+
+    private int slot(int i) {
+        return slot(i, actionCount, STRIDE);
     }
 }
