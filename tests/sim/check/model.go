@@ -93,7 +93,7 @@ type Dest struct {
 // watermark it was given.
 type Sender struct {
 	ID   int
-	Told map[uint64]bool
+	Told map[*Dest]bool
 }
 
 // copyOf is one stored copy of a message.

@@ -33,7 +33,7 @@ func (c *Checker) duplicate(l *Life, e *Entry, i int, prior copyOf, d *Dest, fro
 			c.Stats.AllowedCut++
 			return
 		}
-	case prior.dest.Pruned && !from.Told[prior.dest.Seg.ID]:
+	case prior.dest.Pruned && !from.Told[prior.dest]:
 		c.Stats.AllowedPruned++
 		return
 	case e.Unit != nil && !c.hasAll(l, e.Unit, prior.dest):
@@ -41,7 +41,7 @@ func (c *Checker) duplicate(l *Life, e *Entry, i int, prior copyOf, d *Dest, fro
 		return
 	}
 	c.fail(NoDuplicate, e, "message %d, stored in %s segment %d (sent at %d), is stored again in segment %d (owner %d, sent at %d, told %v, pruned %v)",
-		i, d.Remote, prior.dest.Seg.ID, prior.sentAt, d.Seg.ID, from.ID, sentAt, from.Told[prior.dest.Seg.ID], prior.dest.Pruned)
+		i, d.Remote, prior.dest.Seg.ID, prior.sentAt, d.Seg.ID, from.ID, sentAt, from.Told[prior.dest], prior.dest.Pruned)
 }
 
 // hasAll says whether d has every chunk: where it lacks one, the message starts
@@ -57,6 +57,19 @@ func (c *Checker) hasAll(l *Life, u *Unit, d *Dest) bool {
 		}
 	}
 	return u.Complete
+}
+
+// Recreated notes that the remote deleted the topic and made it again: what is
+// still behind the cursor has to come again, in order.
+func (l *Life) Recreated() {
+	for _, f := range l.fates {
+		if !f.deleted {
+			for i := range f.copies {
+				f.copies[i] = nil
+			}
+		}
+	}
+	clear(l.last)
 }
 
 // Deleted checks that a position may leave the cursor.

@@ -52,6 +52,7 @@ const (
 	Checksum                     // the destination finds a wrong checksum
 	TooLarge                     // the destination finds an entry too large
 	DirectGrant                  // a budget grant meets a withdrawn request
+	RemoteRecreated              // the remote's topic is deleted and made again
 	KeyPruned                    // destinations forget a pruned source segment
 	Kinds
 )
@@ -62,7 +63,7 @@ var names = [Kinds]string{
 	"source-split", "source-merge", "empty-middle", "source-prune", "handover", "cursor-forgets", "delete-fails", "reread",
 	"late-layout", "late-watermark", "no-watermark", "stale-backlog", "late-schema", "no-schema", "remote-down",
 	"remote-dead", "remote-added", "handshake-lost", "pause", "generation", "operator-skip", "small-arena", "checksum",
-	"too-large", "withdrawn-grant", "key-pruned",
+	"too-large", "withdrawn-grant", "remote-recreated", "key-pruned",
 }
 
 // String returns the kind in kebab case.

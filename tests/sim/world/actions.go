@@ -186,13 +186,14 @@ func (rp *replicator) askWatermark(id uint64) {
 			return
 		}
 		st, pos, part := rp.r.watermark(id, w.dedupKey(rp.seg, rp.life.Generation))
+		sv, life := rp.r.server(id), rp.r.instance
 		w.after(w.delay(4), func() {
-			if rp.stopped {
+			if rp.stopped || rp.instance != life { // of another life of the topic
 				return
 			}
 			rp.event()
 			if st == window.WatermarkKnown || st == window.WatermarkNone {
-				rp.sender.Told[id] = true
+				rp.sender.Told[sv.dest] = true
 			}
 			w.tracef("owner %d: watermark of %d: status %d %v/%d", rp.id, id, st, pos, part)
 			rp.win.Watermark(id, st, pos, part)

@@ -75,8 +75,10 @@ func (w *World) layouts() {
 			r.rebucket(s)
 		case w.rng.Float64() < 0.01*w.plan.Factor[faults.DestPrune]:
 			r.pruneOne()
-		case w.chance(faults.CutCap, 0.002):
+		case w.chance(faults.CutCap, 0.003):
 			w.changeCut(r, s)
+		case w.chance(faults.RemoteRecreated, 0.0006):
+			r.recreate()
 		}
 	}
 	if w.src.busy {
@@ -99,6 +101,9 @@ func (w *World) changeCut(r *remote, s *layout.Segment) {
 	sv.dest.CutChanged = w.now
 	r.cl.changed()
 	r.tell()
+	if w.rng.IntN(2) == 0 { // in the middle of an entry that has to be sent again
+		sv.unload(true)
+	}
 }
 
 // owners2 changes owners, pauses, resets and skips.

@@ -95,7 +95,7 @@ func (p *pipe) accept() {
 		return
 	}
 	switch {
-	case c.s.dest.Pruned || c.s.r.down:
+	case c.s.dest.Pruned || c.s.r.down || c.r.instance != c.s.r.instance:
 		c.fail(window.Refused)
 		return
 	case c.s.r.dead:

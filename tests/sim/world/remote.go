@@ -21,6 +21,7 @@ type remote struct {
 	cl         *cluster
 	servers    []*server
 	generation uint64
+	instance   int // life of its topic
 	maxMessage int
 	tellMax    bool // the handshake says maxMessage
 	down       bool // nothing connects
@@ -85,6 +86,9 @@ func (r *remote) change(ch change, ok bool) bool {
 		r.cl.commit(ch)
 		r.cl.busy = false
 		r.tell()
+		if w.rng.IntN(4) == 0 { // consumers were quick: the parents go at once
+			w.after(w.delay(25), func() { r.pruneParents(ch.parents) })
+		}
 	})
 	return true
 }
@@ -96,6 +100,28 @@ func (r *remote) rebucket(s *layout.Segment) bool {
 	return r.change(ch, true)
 }
 
+// recreate deletes the topic and makes it again: other segments under the same
+// numbers, nothing stored. Nobody connects before it has learned of the new one.
+func (r *remote) recreate() {
+	w := r.w
+	w.tracef("%s deletes the topic and makes it again", r.name)
+	for _, sv := range r.servers {
+		sv.dest.Pruned = true
+		sv.table, sv.writing = nil, nil
+		sv.disconnect()
+	}
+	r.servers = nil
+	r.instance++
+	r.cl = newCluster(r.name, w.opt.profile, 1+w.rng.IntN(3), w.fillDest)
+	for i := range r.cl.segs {
+		r.addServer(&r.cl.segs[i])
+	}
+	for g := uint64(1); g <= r.generation; g++ {
+		w.chk.Life(r.name, g).Recreated()
+	}
+	r.tell()
+}
+
 // pruneOne deletes a sealed segment whose parents are gone.
 func (r *remote) pruneOne() {
 	for i := range r.cl.segs {
@@ -103,14 +129,30 @@ func (r *remote) pruneOne() {
 		if s.State != layout.Sealed || len(s.Parents) > 0 {
 			continue
 		}
-		sv := r.server(s.ID)
-		sv.dest.Pruned = true
-		sv.disconnect()
-		r.w.tracef("%s segment %d pruned", r.name, s.ID)
-		r.w.plan.Hit(faults.DestPrune)
-		r.cl.prune(s.ID)
-		r.tell()
+		r.pruneSegment(s.ID)
 		return
+	}
+}
+
+func (r *remote) pruneSegment(id uint64) {
+	sv := r.server(id)
+	sv.dest.Pruned = true
+	sv.disconnect()
+	r.w.tracef("%s segment %d pruned", r.name, id)
+	r.w.plan.Hit(faults.DestPrune)
+	r.cl.prune(id)
+	r.tell()
+}
+
+// pruneParents deletes the segments as soon as they were sealed.
+func (r *remote) pruneParents(ids []uint64) {
+	w := r.w
+	for _, id := range ids {
+		s := r.cl.get(id)
+		if s != nil && s.State == layout.Sealed && len(s.Parents) == 0 && !r.cl.busy && !w.calm &&
+			w.rng.Float64() < w.plan.Factor[faults.DestPrune] {
+			r.pruneSegment(s.ID)
+		}
 	}
 }
 

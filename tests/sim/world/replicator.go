@@ -3,6 +3,7 @@
 package world
 
 import (
+	"fmt"
 	"slices"
 
 	"georep/core/budget"
@@ -15,31 +16,32 @@ import (
 // replicator is one owner's driver of a window and its gate: what the broker
 // plugin does around the core.
 type replicator struct {
-	w       *World
-	id      int
-	seg     *segment
-	r       *remote
-	key     budget.Key
-	life    *check.Life
-	sender  *check.Sender
-	win     *window.Window
-	gate    *window.Gate
-	cur     *cursor
-	lent    map[entry.Position][]byte
-	readAt  int
-	conns   []*conn
-	charged int64 // bytes in flight on the budget
-	grants  int   // rises when a slot is given back: older grants are stale
-	asked   map[uint64]bool
-	told    map[entry.Position]bool // parked positions that the operator was told
-	mine    map[int]bool            // deleted by this owner: a read may have been on its way
-	ticking bool
-	pumping bool
-	stopped bool
-	ended   bool // the window knows that nothing more comes
-	starved bool // the budget has no room for what the window wants
-	hazard  bool // something may have been passed by: no new owner until it is skipped
-	arena   []byte
+	w        *World
+	id       int
+	seg      *segment
+	r        *remote
+	key      budget.Key
+	life     *check.Life
+	sender   *check.Sender
+	win      *window.Window
+	gate     *window.Gate
+	cur      *cursor
+	lent     map[entry.Position][]byte
+	readAt   int
+	conns    []*conn
+	charged  int64 // bytes in flight on the budget
+	grants   int   // rises when a slot is given back: older grants are stale
+	asked    map[uint64]bool
+	told     map[entry.Position]bool // parked positions that the operator was told
+	mine     map[int]bool            // deleted by this owner: a read may have been on its way
+	ticking  bool
+	pumping  bool
+	stopped  bool
+	instance int  // life of the remote's topic that it knows
+	ended    bool // the window knows that nothing more comes
+	starved  bool // the budget has no room for what the window wants
+	hazard   bool // something may have been passed by: no new owner until it is skipped
+	arena    []byte
 }
 
 // startReplicator makes a replicator after a while, from the cursor's state then.
@@ -50,7 +52,7 @@ func (w *World) startReplicator(s *segment, r *remote, delay int64) {
 		}
 		w.owners++
 		rp := &replicator{w: w, id: w.owners, seg: s, r: r, key: budget.Key(w.owners), cur: s.cursors[r],
-			life: w.chk.Life(r.name, r.generation), sender: &check.Sender{ID: w.owners, Told: map[uint64]bool{}},
+			life: w.chk.Life(r.name, r.generation), sender: &check.Sender{ID: w.owners, Told: map[*check.Dest]bool{}},
 			gate: window.NewGate(s.info.ID), lent: map[entry.Position][]byte{}, asked: map[uint64]bool{},
 			told: map[entry.Position]bool{}, mine: map[int]bool{}}
 		win, err := window.New(window.Config{Source: w.placementSource(s, r), Topic: topicName, Instance: instance,
@@ -103,7 +105,7 @@ func (rp *replicator) event() { rp.w.events++ }
 // learnRemote delivers the remote's layout of this moment, after the handshake.
 func (rp *replicator) learnRemote() {
 	w := rp.w
-	l, most := rp.r.cl.layout(), rp.r.maxMessage
+	l, most, life := rp.r.cl.layout(), rp.r.maxMessage, rp.r.instance
 	if !rp.r.tellMax {
 		most = 0
 	}
@@ -125,7 +127,12 @@ func (rp *replicator) learnRemote() {
 		if rp.stopped {
 			return
 		}
+		if life < rp.instance { // the watch answers in order
+			return
+		}
+		rp.instance = life
 		rp.event()
+		rp.win.RemoteInstance(fmt.Sprint("life-", life))
 		if err := rp.win.SetRemote(l, most); err != nil {
 			w.chk.Fail(check.Contract, rp.seg.info.ID, "SetRemote: %v", err)
 		}

@@ -81,6 +81,9 @@ func (s *server) unload(crash bool) {
 		return
 	}
 	n := len(s.writing)
+	if crash && s.w.rng.IntN(3) == 0 {
+		s.takeSnapshot()
+	}
 	if crash {
 		n = s.w.rng.IntN(n + 1)
 	}
