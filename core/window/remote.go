@@ -70,6 +70,12 @@ func (w *Window) RemoteInstance(id string) {
 			w.lose(d.inFlight[0])
 		}
 		w.closeProducer(d)
-		w.reopenUnits(d)
+	}
+	for _, it := range w.items {
+		if it.state != itemOpen || it.gone {
+			continue
+		}
+		it.stored, it.whole, it.trouble = nil, false, it.trouble[:0]
+		w.goBack(it)
 	}
 }
