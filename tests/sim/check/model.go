@@ -85,6 +85,7 @@ type Dest struct {
 	Remote     string
 	Seg        *layout.Segment // range, profile and buckets never change
 	Topic      string
+	Life       int // of the remote's topic
 	Pruned     bool
 	CutChanged int64 // time of the last change of its cut cap; -1 = never
 }

@@ -2,6 +2,8 @@
 
 package check
 
+import "fmt"
+
 // count books the stored messages: duplicates and order.
 func (c *Checker) count(l *Life, d *Dest, e *Entry, idx []int, from *Sender, sentAt int64) {
 	f := l.fate(e)
@@ -14,11 +16,12 @@ func (c *Checker) count(l *Life, d *Dest, e *Entry, idx []int, from *Sender, sen
 			c.duplicate(l, e, i, prior, d, from, sentAt)
 		}
 		if len(f.copies[i]) == 0 && !(e.Batch && e.Encrypted && c.Place) {
-			if top := l.last[m.Stream]; m.UID < top {
+			in := fmt.Sprintf("%d/%s", d.Life, m.Stream)
+			if top := l.last[in]; m.UID < top {
 				c.fail(KeyOrder, e, "message %d (%d) of stream %q is first stored in %s segment %d after %d",
 					i, m.UID, m.Stream, d.Remote, d.Seg.ID, top)
 			}
-			l.last[m.Stream] = m.UID
+			l.last[in] = m.UID
 		}
 		f.copies[i] = append(f.copies[i], copyOf{dest: d, sentAt: sentAt})
 	}
@@ -28,6 +31,8 @@ func (c *Checker) count(l *Life, d *Dest, e *Entry, idx []int, from *Sender, sen
 // could tell this sender about it any more, or the cut cap changed in between.
 func (c *Checker) duplicate(l *Life, e *Entry, i int, prior copyOf, d *Dest, from *Sender, sentAt int64) {
 	switch {
+	case prior.dest.Life < d.Life: // the topic that had it was deleted
+		return
 	case prior.dest == d:
 		if d.CutChanged >= prior.sentAt && d.CutChanged <= sentAt {
 			c.Stats.AllowedCut++
@@ -59,17 +64,16 @@ func (c *Checker) hasAll(l *Life, u *Unit, d *Dest) bool {
 	return u.Complete
 }
 
-// Recreated notes that the remote deleted the topic and made it again: what is
-// still behind the cursor has to come again, in order.
-func (l *Life) Recreated() {
-	for _, f := range l.fates {
-		if !f.deleted {
-			for i := range f.copies {
-				f.copies[i] = nil
-			}
+// Recreated notes that the owner of a source segment has learned that the remote
+// deleted the topic and made it again: what is still behind the cursor has to come
+// again. What it had deleted before that is gone with the old topic, and so is what
+// it is done with and still waits to delete.
+func (l *Life) Recreated(log []*Entry, done func(*Entry) bool) {
+	for _, e := range log {
+		if f := l.fates[e]; f != nil && !f.deleted && !done(e) {
+			f.copies = make([][]copyOf, len(e.Messages))
 		}
 	}
-	clear(l.last)
 }
 
 // Deleted checks that a position may leave the cursor.

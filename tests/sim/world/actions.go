@@ -121,7 +121,7 @@ func (rp *replicator) entryAt(pos entry.Position) *check.Entry {
 // change afterwards.
 func (rp *replicator) send(a *window.Action) {
 	w := rp.w
-	sv := rp.r.server(a.Segment)
+	sv := rp.r.serverOf(rp.instance, a.Segment)
 	if sv == nil {
 		w.chk.Fail(check.Contract, rp.seg.info.ID, "send to segment %d, which never was", a.Segment)
 		return

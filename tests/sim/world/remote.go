@@ -21,7 +21,8 @@ type remote struct {
 	cl         *cluster
 	servers    []*server
 	generation uint64
-	instance   int // life of its topic
+	instance   int       // life of its topic
+	older      []*server // of earlier lives
 	maxMessage int
 	tellMax    bool // the handshake says maxMessage
 	down       bool // nothing connects
@@ -55,12 +56,25 @@ func (r *remote) addServer(info *layout.Segment) {
 	seg.Parents, seg.Children = nil, nil
 	topic := string(window.AppendSegmentTopic(nil, topicName, &seg))
 	r.servers = append(r.servers, &server{w: r.w, r: r, producers: map[uint64]*pipe{}, blocked: map[uint64]bool{},
-		dest: &check.Dest{Remote: r.name, Seg: &seg, Topic: topic, CutChanged: -1}})
+		dest: &check.Dest{Remote: r.name, Seg: &seg, Topic: topic, Life: r.instance, CutChanged: -1}})
 }
 
 func (r *remote) server(id uint64) *server {
 	for _, s := range r.servers {
 		if s.dest.Seg.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// serverOf finds a segment of one life of the topic.
+func (r *remote) serverOf(life int, id uint64) *server {
+	if life == r.instance {
+		return r.server(id)
+	}
+	for _, s := range r.older {
+		if s.dest.Life == life && s.dest.Seg.ID == id {
 			return s
 		}
 	}
@@ -110,14 +124,12 @@ func (r *remote) recreate() {
 		sv.table, sv.writing = nil, nil
 		sv.disconnect()
 	}
+	r.older = append(r.older, r.servers...)
 	r.servers = nil
 	r.instance++
 	r.cl = newCluster(r.name, w.opt.profile, 1+w.rng.IntN(3), w.fillDest)
 	for i := range r.cl.segs {
 		r.addServer(&r.cl.segs[i])
-	}
-	for g := uint64(1); g <= r.generation; g++ {
-		w.chk.Life(r.name, g).Recreated()
 	}
 	r.tell()
 }

@@ -54,7 +54,7 @@ func (w *World) startReplicator(s *segment, r *remote, delay int64) {
 		rp := &replicator{w: w, id: w.owners, seg: s, r: r, key: budget.Key(w.owners), cur: s.cursors[r],
 			life: w.chk.Life(r.name, r.generation), sender: &check.Sender{ID: w.owners, Told: map[*check.Dest]bool{}},
 			gate: window.NewGate(s.info.ID), lent: map[entry.Position][]byte{}, asked: map[uint64]bool{},
-			told: map[entry.Position]bool{}, mine: map[int]bool{}}
+			told: map[entry.Position]bool{}, mine: map[int]bool{}, instance: -1}
 		win, err := window.New(window.Config{Source: w.placementSource(s, r), Topic: topicName, Instance: instance,
 			Generation: r.generation, PlaceEncryptedBatch: w.opt.place, ParkedPass: w.opt.pass, KeepCodec: w.opt.keepCodec,
 			MaxEntryBytes: 1 << 20, MaxDecompressed: 1 << 20, MaxMessages: 1000, MaxInFlightEntries: w.opt.window,
@@ -129,6 +129,11 @@ func (rp *replicator) learnRemote() {
 		}
 		if life < rp.instance { // the watch answers in order
 			return
+		}
+		if rp.cur.life != life {
+			rp.drain() // what was acknowledged by the old one is done
+			rp.cur.life = life
+			rp.life.Recreated(rp.seg.log, func(e *check.Entry) bool { return rp.lent[e.Pos] == nil && rp.win.Has(e.Pos) })
 		}
 		rp.instance = life
 		rp.event()

@@ -33,6 +33,7 @@ type cursor struct {
 	unsaved []int
 	low     int // everything below is deleted
 	count   int // of deleted positions
+	life    int // of the remote's topic that the last owner knew
 }
 
 func (c *cursor) has(i int) bool { return i < len(c.deleted) && c.deleted[i] }
