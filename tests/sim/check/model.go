@@ -82,12 +82,11 @@ func (e *Entry) unkeyed() bool {
 
 // Dest is a destination segment.
 type Dest struct {
-	Remote     string
-	Seg        *layout.Segment // range, profile and buckets never change
-	Topic      string
-	Life       int // of the remote's topic
-	Pruned     bool
-	CutChanged int64 // time of the last change of its cut cap; -1 = never
+	Remote string
+	Seg    *layout.Segment // range, profile and buckets never change
+	Topic  string
+	Life   int // of the remote's topic
+	Pruned bool
 }
 
 // Sender is one owner's replicator, and Told the sealed destinations whose final
@@ -99,17 +98,23 @@ type Sender struct {
 
 // copyOf is one stored copy of a message.
 type copyOf struct {
-	dest   *Dest
-	sentAt int64
+	dest *Dest
+	Sent
+}
+
+// Sent says of a send when it left and which cut cap its sender knew.
+type Sent struct {
+	At  int64 // ms
+	Cut int   // bytes
 }
 
 // fate is what became of one entry in one life.
 type fate struct {
-	copies   [][]copyOf // by message
-	parked   bool
-	skipped  bool
-	deleted  bool
-	exempted bool
+	copies  [][]copyOf // by message
+	parked  bool
+	skipped bool
+	passed  bool // a destination refused it and stored what followed: order is lost
+	deleted bool
 }
 
 // Life is one generation of replication to one remote.

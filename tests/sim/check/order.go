@@ -5,17 +5,13 @@ package check
 import "fmt"
 
 // count books the stored messages: duplicates and order.
-func (c *Checker) count(l *Life, d *Dest, e *Entry, idx []int, from *Sender, sentAt int64) {
+func (c *Checker) count(l *Life, d *Dest, e *Entry, idx []int, from *Sender, sent Sent) {
 	f := l.fate(e)
-	if f.skipped && !f.exempted {
-		f.exempted = true // an operator skipped it while it was on its way
-	}
 	for _, i := range idx {
 		m := e.Messages[i]
-		for _, prior := range f.copies[i] {
-			c.duplicate(l, e, i, prior, d, from, sentAt)
-		}
-		if len(f.copies[i]) == 0 && !(e.Batch && e.Encrypted && c.Place) {
+		c.duplicate(l, e, i, f.copies[i], d, from, sent)
+		// What an operator skipped may come late, after a cursor that forgot the skip.
+		if len(f.copies[i]) == 0 && !f.skipped && !f.passed && !(e.Batch && e.Encrypted && c.Place) {
 			in := fmt.Sprintf("%d/%s", d.Life, m.Stream)
 			if top := l.last[in]; m.UID < top {
 				c.fail(KeyOrder, e, "message %d (%d) of stream %q is first stored in %s segment %d after %d",
@@ -23,36 +19,41 @@ func (c *Checker) count(l *Life, d *Dest, e *Entry, idx []int, from *Sender, sen
 			}
 			l.last[in] = m.UID
 		}
-		f.copies[i] = append(f.copies[i], copyOf{dest: d, sentAt: sentAt})
+		f.copies[i] = append(f.copies[i], copyOf{dest: d, Sent: sent})
 	}
 }
 
-// duplicate allows what invariant 14 allows: the earlier copy lies where nobody
+// duplicate allows what invariant 14 allows: an earlier copy lies where nobody
 // could tell this sender about it any more, or the cut cap changed in between.
-func (c *Checker) duplicate(l *Life, e *Entry, i int, prior copyOf, d *Dest, from *Sender, sentAt int64) {
-	switch {
-	case prior.dest.Life < d.Life: // the topic that had it was deleted
-		return
-	case prior.dest == d:
-		if d.CutChanged >= prior.sentAt && d.CutChanged <= sentAt {
+func (c *Checker) duplicate(l *Life, e *Entry, i int, priors []copyOf, d *Dest, from *Sender, sent Sent) {
+	otherCut := false
+	for _, p := range priors {
+		otherCut = otherCut || p.dest == d && p.Cut != sent.Cut
+	}
+	for _, p := range priors {
+		switch {
+		case p.dest.Life < d.Life: // the topic that had it was deleted
+		case p.dest == d && otherCut:
 			c.Stats.AllowedCut++
+		case p.dest != d && p.dest.Pruned && !from.Told[p.dest]:
+			c.Stats.AllowedPruned++
+		case p.dest != d && e.Unit != nil && !c.hasAll(l, e.Unit, p.dest):
+			c.Stats.AllowedChunks++
+		default:
+			c.fail(NoDuplicate, e, "message %d, stored in %s segment %d (sent at %d), is stored again in segment %d (owner %d, sent at %d, told %v, pruned %v)",
+				i, d.Remote, p.dest.Seg.ID, p.At, d.Seg.ID, from.ID, sent.At, from.Told[p.dest], p.dest.Pruned)
 			return
 		}
-	case prior.dest.Pruned && !from.Told[prior.dest]:
-		c.Stats.AllowedPruned++
-		return
-	case e.Unit != nil && !c.hasAll(l, e.Unit, prior.dest):
-		c.Stats.AllowedChunks++
-		return
 	}
-	c.fail(NoDuplicate, e, "message %d, stored in %s segment %d (sent at %d), is stored again in segment %d (owner %d, sent at %d, told %v, pruned %v)",
-		i, d.Remote, prior.dest.Seg.ID, prior.sentAt, d.Seg.ID, from.ID, sentAt, from.Told[prior.dest], prior.dest.Pruned)
 }
 
 // hasAll says whether d has every chunk: where it lacks one, the message starts
-// again from chunk 0 elsewhere.
+// again from chunk 0 elsewhere. A message that was given up and parked has no all.
 func (c *Checker) hasAll(l *Life, u *Unit, d *Dest) bool {
 	for _, chunk := range u.Chunks {
+		if l.fate(chunk).parked {
+			return false
+		}
 		here := false
 		for _, cp := range l.fate(chunk).copies[0] {
 			here = here || cp.dest == d
@@ -135,6 +136,10 @@ func both(a, b []*Dest) (out []*Dest) {
 
 // Parked notes that a window announced a parked entry.
 func (c *Checker) Parked(l *Life, e *Entry) { l.fate(e).parked = true }
+
+// Passed notes that a destination broke the rule and stored what follows a refused
+// entry. The entry must not be lost; its place in the order is.
+func (c *Checker) Passed(l *Life, e *Entry) { l.fate(e).passed = true }
 
 // Skipped notes an operator's skip; only what was announced can be skipped.
 func (c *Checker) Skipped(l *Life, e *Entry) {

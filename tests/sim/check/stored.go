@@ -14,7 +14,7 @@ import (
 )
 
 // Stored takes an entry that a destination has stored, as it lies in its log.
-func (c *Checker) Stored(d *Dest, raw []byte, from *Sender, sentAt int64) {
+func (c *Checker) Stored(d *Dest, raw []byte, from *Sender, sent Sent) {
 	c.Stats.Stored++
 	f, ok := parse(raw)
 	if !ok || !f.crcOK {
@@ -49,7 +49,7 @@ func (c *Checker) Stored(d *Dest, raw []byte, from *Sender, sentAt int64) {
 		idx = c.part(d, e, &f, fs, o.Part)
 	}
 	if c.first == nil {
-		c.count(life, d, e, idx, from, sentAt)
+		c.count(life, d, e, idx, from, sent)
 	}
 }
 

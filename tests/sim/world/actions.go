@@ -133,8 +133,12 @@ func (rp *replicator) send(a *window.Action) {
 	w.sentBy[a.Path]++
 	w.sentFor[a.Reason]++
 	w.chk.Publishes(rp.life, rp.seg.info.ID, rp.seg.ancestors, w.logOf)
+	cut := 0
+	if s := rp.known.Get(a.Segment); s != nil {
+		cut = s.CutBytes()
+	}
 	o := &outgoing{id: a.SendID, r: rp, src: rp.seg, sender: rp.sender, wire: slices.Concat(a.Header, a.Payload),
-		sentAt: w.now, pos: a.Position, part: a.Part, path: a.Path}
+		sent: check.Sent{At: w.now, Cut: cut}, pos: a.Position, part: a.Part, path: a.Path}
 	rp.charge(int64(len(o.wire)))
 	rp.connTo(sv).send(o)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"georep/core/layout"
+	"georep/core/placement"
+	"georep/core/window"
 	"georep/tests/sim/faults"
 )
 
@@ -75,7 +77,7 @@ func (w *World) layouts() {
 			r.rebucket(s)
 		case w.rng.Float64() < 0.01*w.plan.Factor[faults.DestPrune]:
 			r.pruneOne()
-		case w.chance(faults.CutCap, 0.003):
+		case w.chance(faults.CutCap, 0.006):
 			w.changeCut(r, s)
 		case w.chance(faults.RemoteRecreated, 0.0006):
 			r.recreate()
@@ -96,14 +98,38 @@ func (w *World) layouts() {
 // changeCut gives a live segment another cut cap, as an operator could. The
 // number in the record changes, what is stored does not.
 func (w *World) changeCut(r *remote, s *layout.Segment) {
+	if id, ok := r.cutting(); ok {
+		s = r.cl.get(id)
+	}
 	sv := r.server(s.ID)
-	s.CutCap = 100 + uint32(w.rng.IntN(400))
-	sv.dest.CutChanged = w.now
+	s.CutCap = 60 + uint32(w.rng.IntN(400))
 	r.cl.changed()
 	r.tell()
-	if w.rng.IntN(2) == 0 { // in the middle of an entry that has to be sent again
-		sv.unload(true)
+	w.after(3+w.delay(6), func() { // in the middle of an entry that has to be sent again
+		for _, rp := range w.replicators {
+			for _, c := range slices.Clone(rp.conns) {
+				if c.s == sv && c.pipe != nil {
+					c.pipe.close()
+					c.fail(window.Refused)
+				}
+			}
+		}
+	})
+}
+
+// cutting finds an active segment to which parts are on their way.
+func (r *remote) cutting() (id uint64, ok bool) {
+	for _, rp := range r.w.replicators {
+		for _, c := range rp.conns {
+			for _, o := range c.pending {
+				s := r.cl.get(c.s.dest.Seg.ID)
+				if rp.r == r && o.path == placement.Rebatch && s != nil && s.State == layout.Active && r.server(s.ID) == c.s {
+					return s.ID, true
+				}
+			}
+		}
 	}
+	return 0, false
 }
 
 // owners2 changes owners, pauses, resets and skips.

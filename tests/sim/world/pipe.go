@@ -22,7 +22,7 @@ type outgoing struct {
 	src     *segment
 	sender  *check.Sender
 	wire    []byte
-	sentAt  int64
+	sent    check.Sent
 	pos     entry.Position
 	part    int64
 	path    placement.Action

@@ -56,7 +56,7 @@ func (r *remote) addServer(info *layout.Segment) {
 	seg.Parents, seg.Children = nil, nil
 	topic := string(window.AppendSegmentTopic(nil, topicName, &seg))
 	r.servers = append(r.servers, &server{w: r.w, r: r, producers: map[uint64]*pipe{}, blocked: map[uint64]bool{},
-		dest: &check.Dest{Remote: r.name, Seg: &seg, Topic: topic, Life: r.instance, CutChanged: -1}})
+		dest: &check.Dest{Remote: r.name, Seg: &seg, Topic: topic, Life: r.instance}})
 }
 
 func (r *remote) server(id uint64) *server {
@@ -100,8 +100,8 @@ func (r *remote) change(ch change, ok bool) bool {
 		r.cl.commit(ch)
 		r.cl.busy = false
 		r.tell()
-		if w.rng.IntN(4) == 0 { // consumers were quick: the parents go at once
-			w.after(w.delay(25), func() { r.pruneParents(ch.parents) })
+		if w.rng.IntN(2) == 0 { // consumers were quick: the parents go at once
+			w.after(w.delay(8), func() { r.pruneParents(ch.parents) })
 		}
 	})
 	return true
@@ -236,7 +236,7 @@ func (r *remote) comeBack() {
 
 func (w *World) fillDest(s *layout.Segment) {
 	if w.rng.IntN(3) == 0 {
-		s.CutCap = 120 + uint32(w.rng.IntN(300))
+		s.CutCap = 60 + uint32(w.rng.IntN(300))
 	}
 	w.fillSource(s)
 }

@@ -8,6 +8,7 @@ import (
 
 	"georep/core/budget"
 	"georep/core/entry"
+	"georep/core/layout"
 	"georep/core/window"
 	"georep/tests/sim/check"
 	"georep/tests/sim/faults"
@@ -28,6 +29,7 @@ type replicator struct {
 	cur      *cursor
 	lent     map[entry.Position][]byte
 	readAt   int
+	known    *layout.Layout // of the remote
 	conns    []*conn
 	charged  int64 // bytes in flight on the budget
 	grants   int   // rises when a slot is given back: older grants are stale
@@ -134,6 +136,9 @@ func (rp *replicator) learnRemote() {
 			rp.drain() // what was acknowledged by the old one is done
 			rp.cur.life = life
 			rp.life.Recreated(rp.seg.log, func(e *check.Entry) bool { return rp.lent[e.Pos] == nil && rp.win.Has(e.Pos) })
+		}
+		if rp.known == nil || rp.instance != life || l.Epoch() >= rp.known.Epoch() {
+			rp.known = l
 		}
 		rp.instance = life
 		rp.event()

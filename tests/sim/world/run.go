@@ -188,7 +188,7 @@ func addCounters(sum, c *window.Counters) {
 // cause, or that name no decision of these machines.
 func Rare(name string) bool {
 	switch name {
-	case "reason ok", "reason no-destination", "reason legacy-destination":
+	case "duplicate allowed: cut cap", "reason ok", "reason no-destination", "reason legacy-destination":
 		return true
 	}
 	return false

@@ -203,6 +203,9 @@ func (s *server) goesOn(p *pipe, o *outgoing) bool {
 	}
 	s.blocked[o.src.info.ID] = true
 	o.r.hazard = true
+	if e := o.r.entryAt(o.pos); e != nil {
+		w.chk.Passed(o.r.life, e)
+	}
 	p.c.answered(o, window.Refused)
 	return true
 }
@@ -269,7 +272,7 @@ func (s *server) persist(answer bool) {
 	s.w.events++
 	s.log = append(s.log, stored{meta: wr.meta, key: wr.key})
 	s.table.Persisted(wr.key, wr.pos, wr.part)
-	s.w.chk.Stored(s.dest, wr.o.wire, wr.o.sender, wr.o.sentAt)
+	s.w.chk.Stored(s.dest, wr.o.wire, wr.o.sender, wr.o.sent)
 	if answer && wr.p.open {
 		wr.p.receipt(wr.o, window.Acked)
 	}

@@ -47,7 +47,7 @@ func (w *World) shape() shape {
 		make   func() shape
 	}{
 		{330, func() shape { return shape{style: "keyed", n: n, batch: true} }},
-		{70, func() shape { return shape{style: "one-key", n: n, batch: true} }},
+		{70, func() shape { return shape{style: "one-key", n: n + 5, batch: true} }},
 		{70, func() shape { return shape{style: "mixed", n: n, batch: true} }},
 		{40, func() shape { return shape{style: "ordering", n: n, batch: true} }},
 		{60, func() shape { return shape{style: "unkeyed", n: n, batch: true} }},
