@@ -4,14 +4,18 @@ package georep.it;
 import static georep.it.SourcePair.assertCopied;
 import static georep.it.SourcePair.await;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import georep.it.SourcePair.Rise;
+import georep.plugin.source.ReplicationSource;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -136,6 +140,40 @@ class SourceEntriesTest {
         }
         assertThat(r.of("verbatim") + r.of("single")).isEqualTo(5);
         assertThat(r.of("parts")).isZero();
+    }
+
+    /** What cannot be understood is kept, stops its segment, and goes only when an operator says so. */
+    @Test
+    void anEntryThatDoesNotParseIsParkedUntilItIsSkipped() throws Exception {
+        String t = p.topic("parked", 1, 1);
+        Rise r = new Rise(p.a, p.b, "parked", "skipped");
+        String segment = onlySegment(t);
+        SourceRawProducer raw = new SourceRawProducer(p.a, segment, "raw");
+        raw.send(keyed(0), new byte[0], Unpooled.wrappedBuffer("k0#0".getBytes(StandardCharsets.UTF_8)));
+        raw.send(Unpooled.wrappedBuffer(HexFormat.of().parseHex("0e01000000000000000affffffffffffffffffff" + "aabb")));
+        raw.send(keyed(1), new byte[0], Unpooled.wrappedBuffer("k1#1".getBytes(StandardCharsets.UTF_8)));
+        JsonNode[] s = new JsonNode[1];
+        Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
+            s[0] = SourcePair.status(p.a, t).get(0);
+            assertThat(s[0].path("window").path("state").asText()).as("%s", s[0]).isEqualTo("stalled");
+            assertThat(s[0].path("backlog").asLong()).isEqualTo(2);
+        });
+        JsonNode parked = s[0].path("window").path("parked").get(0);
+        assertThat(parked.path("reason").asText()).isEqualTo("malformed");
+        assertThat(stored(p.b, t)).hasSize(1);
+        ReplicationSource source = (ReplicationSource) p.a.segment(segment).getReplicators().get(p.b.name);
+        long ledger = parked.path("position").path("ledger").asLong();
+        long entry = parked.path("position").path("entry").asLong();
+        assertThatThrownBy(() -> source.skip(ledger, entry + 1)).isInstanceOf(IllegalArgumentException.class);
+        source.skip(ledger, entry);
+        await(p.a, p.b, t, Duration.ofSeconds(20), 2);
+        assertThat(r.of("parked")).isEqualTo(1);
+        assertThat(r.of("skipped")).isEqualTo(1);
+    }
+
+    private static MessageMetadata keyed(int i) {
+        return new MessageMetadata().setProducerName("app").setSequenceId(i)
+                .setPublishTime(System.currentTimeMillis()).setPartitionKey("k" + i);
     }
 
     @Test

@@ -5,7 +5,9 @@ import static georep.it.SourcePair.assertCopied;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import georep.it.SourcePair.Rise;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -20,7 +22,7 @@ class SourceHandoverTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(true);
+        p = SourcePair.start(true, s -> s.key("georepIdleProducerSeconds", 1));
     }
 
     @AfterAll
@@ -51,6 +53,22 @@ class SourceHandoverTest {
         }
         assertCopied(p.a, p.b, t);
         assertThat(r.of("parts")).isPositive();
+    }
+
+    /** A producer without traffic is closed; the next message opens it again. */
+    @Test
+    void idleProducersAreClosed() throws Exception {
+        String t = p.topic("idle", 1, 1);
+        Publish.v5(p.a, t, 0, 100, 10);
+        assertCopied(p.a, p.b, t);
+        String segment = SegmentLog.segments(p.b, t).get(0);
+        Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() ->
+                assertThat(p.b.segment(segment).getProducers()).isEmpty());
+        assertThat(p.a.segment(SegmentLog.segments(p.a, t).get(0)).getReplicators().get(p.b.name).isConnected())
+                .as("still replicating").isTrue();
+        Publish.v5(p.a, t, 100, 200, 10);
+        assertCopied(p.a, p.b, t);
+        assertThat(StoredMessages.of(p.b, t).count(p.a.name)).isEqualTo(200);
     }
 
     /** A send that is lost with its connection may be stored: it is sent again and found there. */

@@ -28,6 +28,11 @@ final class SourceRawProducer {
         m.writeTo(e);
         e.writeBytes(extra).writeBytes(payload);
         e.setInt(2, Crc32cIntChecksum.computeChecksum(e.slice(6, e.readableBytes() - 6)));
+        send(e);
+    }
+
+    /** Publishes bytes as they are. */
+    void send(ByteBuf e) throws Exception {
         CompletableFuture<Void> stored = new CompletableFuture<>();
         long sequence = next++;
         segment.publishMessage(e, new Topic.PublishContext() {

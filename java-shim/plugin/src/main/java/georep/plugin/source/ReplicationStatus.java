@@ -146,7 +146,7 @@ public final class ReplicationStatus {
 
     /** Backlog and no progress for the configured time. */
     boolean stalled(Replicator r, long backlog) {
-        return backlog > 0 && r.secondsWithoutProgress() >= broker.config().stallSeconds();
+        return r.secondsWithoutProgress() >= broker.config().stallSeconds() && backlog > 0;
     }
 
     static long delaySeconds(Replicator r, long backlog) {

@@ -60,8 +60,8 @@ public final class SegmentSession {
         /** True when the cursor does not have the position (any more): deleted, expired or cleared. */
         boolean gone(Position p);
 
-        /** The broker's client for the remote is closed; called on any thread. */
-        void clientClosed();
+        /** This session cannot go on (its client is closed, or an internal error): make another; any thread. */
+        void restart();
 
         /** Entries that another segment of this topic still has to replicate; null: it has no such cursor. */
         CompletableFuture<Long> ancestorBacklog(String segmentTopic);
@@ -77,10 +77,19 @@ public final class SegmentSession {
         this.broker = broker;
         this.local = broker.local(self.topic());
         this.remote = broker.remote(self.topic(), segment.remote(), client, remoteAdmin);
+        try {
+            this.driver = driver(self, segment);
+        } catch (RuntimeException e) {
+            broker.release(remote);
+            broker.release(local);
+            throw e;
+        }
+    }
+
+    private WindowDriver driver(SourceIdentity self, Segment segment) {
         String producer = broker.pulsar().getConfiguration().getReplicatorPrefix() + "." + broker.cluster() + "."
                 + self.segment();
-        this.driver = new WindowDriver(broker, self, producer, remote, local, config(broker, self, segment.remote()),
-                segment);
+        return new WindowDriver(broker, self, producer, remote, local, config(broker, self, segment.remote()), segment);
     }
 
     private static byte[] config(SourceBroker broker, SourceIdentity self, String remote) {

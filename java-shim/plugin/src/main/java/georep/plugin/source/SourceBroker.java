@@ -24,7 +24,7 @@ import org.apache.pulsar.common.naming.TopicName;
  * remotes. One per broker, a service of the plugin. Thread-safe.
  */
 public final class SourceBroker implements AutoCloseable {
-    private static final int SWEEP_SECONDS = 15;
+    private static final int MAX_SWEEP_SECONDS = 15;
     private static final int IDLE_THREAD_SECONDS = 30;
 
     private record RemoteKey(TopicName topic, String remote) { }
@@ -55,8 +55,9 @@ public final class SourceBroker implements AutoCloseable {
         this.timer.allowCoreThreadTimeOut(true);
         this.budget = new BudgetService(config, timer);
         this.status = new ReplicationStatus(this);
+        int sweepSeconds = Math.max(1, Math.min(config.idleProducerSeconds() / 2, MAX_SWEEP_SECONDS));
         this.sweep = timer.scheduleWithFixedDelay(() -> status.closeIdleProducers(
-                TimeUnit.SECONDS.toNanos(config.idleProducerSeconds())), SWEEP_SECONDS, SWEEP_SECONDS,
+                TimeUnit.SECONDS.toNanos(config.idleProducerSeconds())), sweepSeconds, sweepSeconds,
                 TimeUnit.SECONDS);
     }
 

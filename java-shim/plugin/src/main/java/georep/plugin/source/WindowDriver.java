@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.source;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import georep.nativelib.Layout;
 import georep.nativelib.Window;
 import io.netty.buffer.ByteBuf;
@@ -18,7 +17,6 @@ import org.apache.bookkeeper.mledger.Position;
 import org.apache.bookkeeper.mledger.PositionFactory;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
 import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
-import org.apache.pulsar.common.util.ObjectMapperFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,44 +37,14 @@ import org.slf4j.LoggerFactory;
  * <p>An entry's buffer is released exactly once: at the window's RELEASE, when the window refuses it, or when the
  * driver is closed.
  */
-final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, SegmentSender.Sink {
+final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, SegmentSender.Sink,
+        RemoteQuestions.Asker {
     private static final Logger LOG = LoggerFactory.getLogger(WindowDriver.class);
     private static final int TICK_MILLIS = 200;
     private static final int MAX_ACTIONS = 64;
+    private static final int RESTART_SECONDS = 5;
 
     private record Key(long ledger, long entry) { }
-
-    /** An entry between reading and deletion. */
-    private static final class Held {
-        final SegmentSession.Offer offer;
-        final ByteBuf copy;
-        final ByteBuf data;
-        final long address;
-        final int length;
-        int index;
-        boolean released;
-
-        Held(SegmentSession.Offer offer) {
-            this.offer = offer;
-            ByteBuf b = offer.entry().getDataBuffer();
-            length = b.readableBytes();
-            if (b.hasMemoryAddress()) {
-                copy = null;
-                data = b;
-            } else { // heap or composite: the window needs an address that stays
-                copy = PulsarByteBufAllocator.DEFAULT.directBuffer(Math.max(1, length));
-                copy.writeBytes(b, b.readerIndex(), length);
-                data = copy;
-            }
-            address = data.memoryAddress() + data.readerIndex();
-        }
-
-        void free() {
-            if (copy != null) {
-                copy.release();
-            }
-        }
-    }
 
     private final SourceBroker broker;
     private final SourceIdentity self;
@@ -85,6 +53,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     private final String producerName;
     private final RemoteTopic remote;
     private final SegmentSession.Segment host;
+    private final RemoteQuestions questions;
     private final SerialExecutor serial;
     private final Window window;
     private final GateDriver gate;
@@ -92,10 +61,10 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     private final int remoteNumber;
     private final long budgetKey;
     private final Map<Long, SegmentSender> senders = new HashMap<>();
-    private final Map<Key, Held> held = new HashMap<>();
+    private final Map<Key, HeldEntry> held = new HashMap<>();
     private final DelayTracker delay = new DelayTracker();
     private final Map<Long, Integer> sentBytes = new HashMap<>();
-    private final List<Held> offered = new ArrayList<>();
+    private final List<HeldEntry> offered = new ArrayList<>();
     private final List<Position> toDelete = new ArrayList<>();
     private final Set<Key> parked = ConcurrentHashMap.newKeySet();
     private Arena arena;
@@ -105,6 +74,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     private boolean wakeRead;
     private boolean tickSet;
     private boolean closed;
+    private boolean broken;
     private boolean blocked = true;
     private volatile boolean supported;
     private volatile boolean gateOpen;
@@ -121,6 +91,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         this.producerName = producerName;
         this.remote = remote;
         this.host = host;
+        this.questions = new RemoteQuestions(remote, broker.cluster(), self, host.segmentTopic(), producerName, this);
         this.serial = new SerialExecutor(broker.workers(), this::step);
         this.window = Window.open(config, MAX_ACTIONS);
         this.budget = broker.budget();
@@ -148,7 +119,10 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             host.released(o.entry(), o.token()); // read again after a rewind; the window still has the first one
             return;
         }
-        Held h = new Held(o);
+        if (delay.size() == 0) {
+            progressNanos = System.nanoTime(); // waiting for something to do is no stall
+        }
+        HeldEntry h = new HeldEntry(o);
         h.index = window.offer(h.address, h.length, o.flags(), k.ledger, k.entry);
         offered.add(h);
         dirty = true;
@@ -165,7 +139,9 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
                     window.deleteFailed(p.getLedgerId(), p.getEntryId());
                 }
             }
-            progressNanos = System.nanoTime();
+            if (ok) {
+                progressNanos = System.nanoTime();
+            }
             dirty = true;
         }, () -> { });
     }
@@ -203,7 +179,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
 
     @Override
     public void onClientClosed() {
-        host.clientClosed();
+        host.restart();
     }
 
     private void onGate(boolean open) {
@@ -231,7 +207,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         if (bytes != null) {
             inFlightDelta -= bytes;
         }
-        if (closed) {
+        if (closed || broken) {
             return;
         }
         window.outcome(sendId, switch (outcome) {
@@ -244,17 +220,43 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         });
         if (outcome == Outcome.ACKED || outcome == Outcome.DUPLICATE) {
             progressNanos = System.nanoTime();
+            trouble = "";
         }
         dirty = true;
     }
 
     @Override
     public void sealed(long segment) {
-        if (!closed) {
+        if (!closed && !broken) {
             window.segmentSealed(segment);
             dirty = true;
             remote.refresh();
         }
+    }
+
+    @Override
+    public void watermark(long segment, int status, long ledger, long entry, long part) {
+        run(() -> {
+            window.watermark(segment, status, ledger, entry, part);
+            dirty = true;
+        }, () -> { });
+    }
+
+    @Override
+    public void schemaMapped(byte[] local, byte[] there) {
+        run(() -> {
+            window.schemaMapped(local, there);
+            dirty = true;
+        }, () -> { });
+    }
+
+    @Override
+    public void schemaFailed(byte[] local, String why) {
+        run(() -> {
+            window.schemaFailed(local);
+            trouble = "schema: " + why;
+            dirty = true;
+        }, () -> { });
     }
 
     @Override
@@ -290,14 +292,28 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     // ---- step
 
     private void run(Runnable event, Runnable whenClosed) {
-        serial.execute(() -> (closed ? whenClosed : event).run());
+        serial.execute(() -> (closed || broken ? whenClosed : event).run());
     }
 
     private void step() {
-        if (closed) {
+        if (closed || broken) {
             settle();
             return;
         }
+        try {
+            stepOnce();
+        } catch (RuntimeException e) {
+            // events or actions may be lost, so this window cannot go on; what is stored is known to the remote, and a
+            // new window finds out
+            broken = true;
+            arena = null;
+            trouble = "internal error: " + e;
+            LOG.error("[{}] replication of this segment starts again in {} s", name, RESTART_SECONDS, e);
+            broker.timer().schedule(host::restart, RESTART_SECONDS, TimeUnit.SECONDS);
+        }
+    }
+
+    private void stepOnce() {
         if (dirty) {
             dirty = false;
             arena = Arena.ofThread();
@@ -342,7 +358,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         if (offered.isEmpty()) {
             return;
         }
-        for (Held h : offered) {
+        for (HeldEntry h : offered) {
             Key k = new Key(h.offer.entry().getLedgerId(), h.offer.entry().getEntryId());
             if (!window.offerKept(h.index)) {
                 LOG.debug("[{}] {}:{} was offered again", name, k.ledger, k.entry);
@@ -366,8 +382,8 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             case Window.RELEASE -> release(held.remove(new Key(ledger, entry)));
             case Window.ASK_BUDGET -> budget.request(budgetKey, remoteNumber, window.bytes(i));
             case Window.RETURN_BUDGET -> budget.giveBack(budgetKey);
-            case Window.ASK_WATERMARK -> askWatermark(window.segment(i));
-            case Window.ASK_SCHEMA -> askSchema(window.version(i));
+            case Window.ASK_WATERMARK -> questions.watermark(window.segment(i));
+            case Window.ASK_SCHEMA -> questions.schema(window.version(i));
             case Window.CLOSE_PRODUCER -> {
                 SegmentSender s = senders.get(window.segment(i));
                 if (s != null) {
@@ -396,8 +412,8 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         } else if (arena.contains(from)) {
             payload = arena.retainedSlice(from, length);
         } else {
-            Held h = held.get(new Key(ledger, entry));
-            payload = h.data.retainedSlice(h.data.readerIndex() + (int) (from - h.address), length);
+            HeldEntry h = held.get(new Key(ledger, entry));
+            payload = h.retainedSlice(from, length);
         }
         sentBytes.put(id, length);
         inFlightDelta += length;
@@ -408,7 +424,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         host.sent(headerLength + length);
     }
 
-    private void release(Held h) {
+    private void release(HeldEntry h) {
         if (h == null || h.released) {
             return;
         }
@@ -466,63 +482,6 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
                 anyOpen = senders.values().stream().anyMatch(SegmentSender::isOpen);
             }, () -> { });
         }
-    }
-
-    // ---- questions to the remote
-
-    private void askWatermark(long segment) {
-        String json = "{\"topic\":" + quote(self.topic().toString()) + ",\"segment\":\"" + segment
-                + "\",\"key\":{\"cluster\":" + quote(broker.cluster()) + ",\"instance\":" + quote(self.instance())
-                + ",\"segment\":\"" + self.segment() + "\",\"generation\":\"" + self.generation() + "\"}}";
-        remote.watermark(json).whenComplete((answer, e) -> run(() -> {
-            if (e == null) {
-                try {
-                    watermark(segment, ObjectMapperFactory.getMapper().reader().readTree(answer));
-                    return;
-                } catch (java.io.IOException | RuntimeException bad) {
-                    LOG.warn("[{}] watermark of segment {}: {}", name, segment, bad.toString());
-                }
-            } else {
-                LOG.debug("[{}] watermark of segment {}: {}", name, segment, e.toString());
-            }
-            window.watermark(segment, Window.WATERMARK_FAILED, 0, 0, 0);
-            dirty = true;
-        }, () -> { }));
-    }
-
-    private void watermark(long segment, JsonNode n) {
-        int status = switch (n.path("status").asText()) {
-            case "WATERMARK_STATUS_KNOWN" -> Window.WATERMARK_KNOWN;
-            case "WATERMARK_STATUS_NONE" -> Window.WATERMARK_NONE;
-            case "WATERMARK_STATUS_NOT_FINAL" -> Window.WATERMARK_NOT_FINAL;
-            case "WATERMARK_STATUS_GONE" -> Window.WATERMARK_GONE;
-            default -> Window.WATERMARK_FAILED;
-        };
-        JsonNode p = n.path("position");
-        window.watermark(segment, status, p.path("ledger").asLong(), p.path("entry").asLong(),
-                n.has("part") ? n.path("part").asLong() : georep.nativelib.Georep.WHOLE);
-        dirty = true;
-    }
-
-    private static String quote(String s) {
-        return '"' + s.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
-    }
-
-    private void askSchema(byte[] version) {
-        String any = remote.anyActiveTopic();
-        CompletableFuture<byte[]> f = any == null
-                ? CompletableFuture.failedFuture(new IllegalStateException("no active remote segment"))
-                : remote.schemas().map(version, localSegment, any, producerName);
-        f.whenComplete((v, e) -> run(() -> {
-            if (e == null) {
-                window.schemaMapped(version, v);
-            } else {
-                LOG.warn("[{}] schema version cannot be used at the remote: {}", name, e.toString());
-                trouble = "schema: " + e;
-                window.schemaFailed(version);
-            }
-            dirty = true;
-        }, () -> { }));
     }
 
     // ---- end

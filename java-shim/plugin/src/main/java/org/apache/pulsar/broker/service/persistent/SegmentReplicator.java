@@ -50,6 +50,7 @@ public class SegmentReplicator extends PersistentReplicator
     private final OldestEntry oldest;
     private volatile SegmentSession session;
     private volatile boolean paused;
+    private volatile long emptyNanos = System.nanoTime();
     private volatile boolean constructed;
 
     public SegmentReplicator(ReplicatedSegmentTopic topic, ManagedCursor cursor, String localCluster,
@@ -306,7 +307,7 @@ public class SegmentReplicator extends PersistentReplicator
     }
 
     @Override
-    public void clientClosed() {
+    public void restart() {
         terminate().thenCompose(x -> topic.checkReplication()).exceptionally(e -> {
             log.warn().exceptionMessage(e).log("Replication does not start again");
             return null;
@@ -437,8 +438,12 @@ public class SegmentReplicator extends PersistentReplicator
 
     @Override
     public long secondsWithoutProgress() {
+        if (backlog() == 0) {
+            emptyNanos = System.nanoTime();
+        }
         SegmentSession s = session;
-        return s == null ? 0 : s.secondsWithoutProgress();
+        return Math.min(s == null ? Long.MAX_VALUE : s.secondsWithoutProgress(),
+                TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - emptyNanos));
     }
 
     @Override
