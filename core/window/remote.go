@@ -60,6 +60,7 @@ func (w *Window) RemoteInstance(id string) {
 	}
 	w.counters.RemoteReplaced++
 	w.abandonJob()
+	w.schemas.forget()
 	w.remote, w.quiet = nil, false
 	w.block = BlockHandshake
 	old := w.dests

@@ -42,6 +42,9 @@ func (s *schemas) of(it *item) ([]byte, bool) {
 	return s.known[string(it.meta.SchemaVersion)], true
 }
 
+// forget drops what the remote has said: its versions belong to its topic.
+func (s *schemas) forget() { s.known, s.asking, s.failed, s.retryAt = nil, false, false, 0 }
+
 // SchemaMapped tells the remote's version of the schema version local. Both are copied.
 func (w *Window) SchemaMapped(local, remote []byte) {
 	s := &w.schemas

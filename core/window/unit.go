@@ -15,8 +15,7 @@ type unit struct {
 	producer, uuid string
 	items          []*item // chunks 0, 1, … as read
 	full           bool    // the last chunk has been read
-	aging          bool    // since is set
-	since          int64   // first Tick after its newest chunk was read, ms
+	aged           int64   // how long reading went on without the next one, ms
 }
 
 // joinUnit adds a chunk to its unit. Chunk 0 starts one; a chunk that does not
@@ -41,7 +40,7 @@ func (w *Window) joinUnit(it *item) {
 	}
 	u := w.units[i]
 	u.items = append(u.items, it)
-	u.full, u.aging = m.ChunkID == m.NumChunks-1, false
+	u.full, u.aged = m.ChunkID == m.NumChunks-1, 0
 	it.unit = u
 	if !u.full {
 		w.boundUnits()
@@ -92,16 +91,25 @@ func (w *Window) SourceEnded() {
 }
 
 // ageUnits parks the chunks of messages whose producer has not sent the next
-// chunk for too long. Time counts from a Tick: without one, w.now may be old.
+// chunk for too long. Only time in which reading went on counts: a window that
+// is full, paused or blocked, or whose remote is away, does not see a chunk that
+// has long been written. After a gap in the ticks nobody knows, so a gap is no
+// more than a part of the wait.
 func (w *Window) ageUnits() {
+	passed := min(w.now-w.agedAt, (w.cfg.MaxUnitMillis+3)/4)
+	entries, _ := w.Want()
+	reads := w.last != w.agedLast || entries > 0 && w.next >= len(w.items)
+	w.agedAt, w.agedLast = w.now, w.last
+	if !reads {
+		return
+	}
 	for i := 0; i < len(w.units); {
 		u := w.units[i]
-		switch {
-		case !u.full && !u.aging:
-			u.aging, u.since = true, w.now
-		case !u.full && w.now-u.since >= w.cfg.MaxUnitMillis:
-			w.parkUnit(u)
-			continue
+		if !u.full {
+			if u.aged += passed; u.aged >= w.cfg.MaxUnitMillis {
+				w.parkUnit(u)
+				continue
+			}
 		}
 		i++
 	}

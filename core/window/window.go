@@ -47,7 +47,9 @@ type Window struct {
 
 	dests    []*dest // by segment id
 	sends    sendTable
-	units    []*unit // open chunked messages, oldest first
+	units    []*unit        // open chunked messages, oldest first
+	agedAt   int64          // ms, of the Tick that units were aged at
+	agedLast entry.Position // the newest entry then
 	schemas  schemas
 	slot     slotState
 	slotItem *item // the item the slot was asked for
