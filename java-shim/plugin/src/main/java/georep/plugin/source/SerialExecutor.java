@@ -5,6 +5,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,13 +20,19 @@ final class SerialExecutor implements Executor {
 
     private final Executor pool;
     private final Runnable afterBurst;
+    private final Consumer<Throwable> onFailure;
     private final ConcurrentLinkedQueue<Runnable> tasks = new ConcurrentLinkedQueue<>();
     private final AtomicInteger pending = new AtomicInteger();
 
-    /** @param afterBurst runs after each burst, in the same order and under the same exclusion as the tasks */
-    SerialExecutor(Executor pool, Runnable afterBurst) {
+    /**
+     * @param afterBurst runs after each burst, in the same order and under the same exclusion as the tasks
+     * @param onFailure  gets what a task or a step has thrown, under the same exclusion; the tasks behind it run all the
+     *                   same
+     */
+    SerialExecutor(Executor pool, Runnable afterBurst, Consumer<Throwable> onFailure) {
         this.pool = pool;
         this.afterBurst = afterBurst;
+        this.onFailure = onFailure;
     }
 
     @Override
@@ -58,11 +65,16 @@ final class SerialExecutor implements Executor {
         }
     }
 
-    private static void safely(Runnable r) {
+    private void safely(Runnable r) {
         try {
             r.run();
-        } catch (Throwable e) { // one bad event must not stop the segment
+        } catch (Throwable e) {
             LOG.error("replication task failed", e);
+            try {
+                onFailure.accept(e);
+            } catch (Throwable again) { // the counting of tasks must go on
+                LOG.error("its failure could not be handled", again);
+            }
         }
     }
 }

@@ -92,7 +92,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         this.remote = remote;
         this.host = host;
         this.questions = new RemoteQuestions(remote, broker.cluster(), self, host.segmentTopic(), producerName, this);
-        this.serial = new SerialExecutor(broker.workers(), this::step);
+        this.serial = new SerialExecutor(broker.workers(), this::step, this::failed);
         this.window = Window.open(config, MAX_ACTIONS);
         this.budget = broker.budget();
         this.remoteNumber = budget.remote(host.remote());
@@ -110,7 +110,22 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
 
     /** Entries read, in cursor order; each is released through {@link SegmentSession.Segment#released}. */
     void offer(List<SegmentSession.Offer> entries) {
-        run(() -> entries.forEach(this::offerOne), () -> entries.forEach(o -> host.released(o.entry(), o.token())));
+        run(() -> offerAll(entries), () -> release(entries));
+    }
+
+    private void offerAll(List<SegmentSession.Offer> entries) {
+        int i = 0;
+        try {
+            for (; i < entries.size(); i++) {
+                offerOne(entries.get(i));
+            }
+        } finally {
+            release(entries.subList(i, entries.size())); // those left over by a failure
+        }
+    }
+
+    private void release(List<SegmentSession.Offer> entries) {
+        entries.forEach(o -> host.released(o.entry(), o.token()));
     }
 
     private void offerOne(SegmentSession.Offer o) {
@@ -295,25 +310,27 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         serial.execute(() -> (closed || broken ? whenClosed : event).run());
     }
 
+    /**
+     * An event or a step has failed, maybe for want of memory. Events, entries or actions may be lost, so this window
+     * cannot go on: it would wait for ever or send what lies behind a lost entry. What is stored is known to the remote,
+     * and a new window, which reads from the cursor, finds out.
+     */
+    private void failed(Throwable e) {
+        if (closed || broken) {
+            return;
+        }
+        broken = true;
+        arena = null;
+        trouble = "internal error: " + e;
+        LOG.error("[{}] replication of this segment starts again in {} s", name, RESTART_SECONDS);
+        broker.timer().schedule(host::restart, RESTART_SECONDS, TimeUnit.SECONDS);
+    }
+
     private void step() {
         if (closed || broken) {
             settle();
             return;
         }
-        try {
-            stepOnce();
-        } catch (RuntimeException e) {
-            // events or actions may be lost, so this window cannot go on; what is stored is known to the remote, and a
-            // new window finds out
-            broken = true;
-            arena = null;
-            trouble = "internal error: " + e;
-            LOG.error("[{}] replication of this segment starts again in {} s", name, RESTART_SECONDS, e);
-            broker.timer().schedule(host::restart, RESTART_SECONDS, TimeUnit.SECONDS);
-        }
-    }
-
-    private void stepOnce() {
         if (dirty) {
             dirty = false;
             arena = Arena.ofThread();

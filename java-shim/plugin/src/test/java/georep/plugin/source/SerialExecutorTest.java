@@ -13,14 +13,19 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 class SerialExecutorTest {
+    private static final Consumer<Throwable> NONE = e -> {
+        throw new AssertionError(e);
+    };
+
     @Test
     void oneStepServesABurst() {
         ArrayDeque<Runnable> pool = new ArrayDeque<>();
         List<String> log = new ArrayList<>();
-        SerialExecutor s = new SerialExecutor(pool::add, () -> log.add("step"));
+        SerialExecutor s = new SerialExecutor(pool::add, () -> log.add("step"), NONE);
         for (int i = 0; i < 3; i++) {
             int n = i;
             s.execute(() -> log.add("task" + n));
@@ -41,7 +46,7 @@ class SerialExecutorTest {
             if (log.size() == 2) {
                 s[0].execute(() -> log.add("late"));
             }
-        });
+        }, NONE);
         s[0].execute(() -> log.add("first"));
         pool.poll().run();
         assertThat(pool).hasSize(1);
@@ -56,7 +61,7 @@ class SerialExecutorTest {
             AtomicInteger inside = new AtomicInteger();
             List<Integer> seen = Collections.synchronizedList(new ArrayList<>());
             List<String> wrong = Collections.synchronizedList(new ArrayList<>());
-            SerialExecutor s = new SerialExecutor(pool, () -> { });
+            SerialExecutor s = new SerialExecutor(pool, () -> { }, NONE);
             int n = 20_000;
             CountDownLatch done = new CountDownLatch(n);
             for (int i = 0; i < n; i++) {
@@ -79,14 +84,24 @@ class SerialExecutorTest {
     }
 
     @Test
-    void aFailingTaskStopsNothing() {
+    void aFailureIsToldAndTheNextTasksRun() {
         List<String> log = new ArrayList<>();
-        SerialExecutor s = new SerialExecutor(Runnable::run, () -> log.add("step"));
-        s.execute(() -> {
+        SerialExecutor s = new SerialExecutor(Runnable::run, () -> {
+            if (log.size() == 3) {
+                throw new StackOverflowError("expected by the test");
+            }
+            log.add("step");
+        }, e -> {
+            log.add(e.getClass().getSimpleName());
             throw new IllegalStateException("expected by the test");
         });
+        s.execute(() -> {
+            throw new UnsupportedOperationException("expected by the test");
+        });
         s.execute(() -> log.add("next"));
-        assertThat(log).containsExactly("step", "next", "step");
+        assertThat(log).containsExactly("UnsupportedOperationException", "step", "next", "StackOverflowError");
+        s.execute(() -> log.add("last"));
+        assertThat(log).endsWith("last", "step");
     }
 
     @Test
@@ -94,7 +109,7 @@ class SerialExecutorTest {
         List<String> log = new ArrayList<>();
         SerialExecutor s = new SerialExecutor(r -> {
             throw new RejectedExecutionException();
-        }, () -> log.add("step"));
+        }, () -> log.add("step"), NONE);
         s.execute(() -> log.add("task"));
         assertThat(log).containsExactly("task", "step");
     }
