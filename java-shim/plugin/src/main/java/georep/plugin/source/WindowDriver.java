@@ -295,7 +295,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
      * @throws IllegalArgumentException when it is not parked
      */
     void skip(long ledger, long entry) {
-        if (!parked.remove(new Key(ledger, entry))) {
+        if (!parked.contains(new Key(ledger, entry))) { // it stays listed until it is deleted: the window may refuse
             throw new IllegalArgumentException(ledger + ":" + entry + " is not parked");
         }
         run(() -> {
@@ -395,7 +395,10 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         long entry = window.entry(i);
         switch (window.kind(i)) {
             case Window.SEND -> send(i, ledger, entry);
-            case Window.DELETE -> toDelete.add(PositionFactory.create(ledger, entry));
+            case Window.DELETE -> {
+                toDelete.add(PositionFactory.create(ledger, entry));
+                parked.remove(new Key(ledger, entry));
+            }
             case Window.RELEASE -> release(held.remove(new Key(ledger, entry)));
             case Window.ASK_BUDGET -> budget.request(budgetKey, remoteNumber, window.bytes(i));
             case Window.RETURN_BUDGET -> budget.giveBack(budgetKey);
