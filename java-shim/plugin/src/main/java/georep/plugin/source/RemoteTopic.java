@@ -12,6 +12,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.apache.pulsar.client.admin.PulsarAdmin;
 import org.apache.pulsar.client.admin.PulsarAdminException;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
@@ -198,7 +199,7 @@ final class RemoteTopic {
             listeners.forEach(Listener::onClientClosed);
             return;
         }
-        peer.get(topic, "state").whenComplete((json, e) -> {
+        call(() -> peer.get(topic, "state")).whenComplete((json, e) -> {
             try {
                 if (e != null) {
                     failed(FutureUtil.unwrapCompletionException(e));
@@ -335,6 +336,15 @@ final class RemoteTopic {
 
     /** POST watermark; the answer's JSON. */
     CompletableFuture<String> watermark(String json) {
-        return peer.post(topic, "watermark", json);
+        return call(() -> peer.post(topic, "watermark", json));
+    }
+
+    /** An admin client that is closed throws instead of answering. */
+    private static CompletableFuture<String> call(Supplier<CompletableFuture<String>> call) {
+        try {
+            return call.get();
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 }

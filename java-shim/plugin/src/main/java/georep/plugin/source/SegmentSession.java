@@ -71,6 +71,7 @@ public final class SegmentSession {
     private final LocalTopic local;
     private final RemoteTopic remote;
     private final WindowDriver driver;
+    private CompletableFuture<Void> closing;
 
     public SegmentSession(SourceBroker broker, SourceIdentity self, Segment segment, PulsarClientImpl client,
                           PulsarAdmin remoteAdmin) {
@@ -124,11 +125,14 @@ public final class SegmentSession {
     }
 
     /** Ends; completes when every entry is released and no producer is left. */
-    public CompletableFuture<Void> close() {
-        return driver.close().whenComplete((x, e) -> {
-            broker.release(remote);
-            broker.release(local);
-        });
+    public synchronized CompletableFuture<Void> close() {
+        if (closing == null) { // a start and a termination that meet both close it; the references go back once
+            closing = driver.close().whenComplete((x, e) -> {
+                broker.release(remote);
+                broker.release(local);
+            });
+        }
+        return closing;
     }
 
     /** Entries read, in cursor order. */

@@ -157,6 +157,7 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
         }
         payload.release();
         owner.outcome(this, sendId, Outcome.TOO_LARGE);
+        die(); // what follows must not be stored before it
         return true;
     }
 

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.bookkeeper.mledger.AsyncCallbacks.DeleteCallback;
 import org.apache.bookkeeper.mledger.Entry;
 import org.apache.bookkeeper.mledger.ManagedCursor;
@@ -48,6 +49,7 @@ public class SegmentReplicator extends PersistentReplicator
     private final TopicName name;
     private final EntryFlags flags = new EntryFlags();
     private final OldestEntry oldest;
+    private final AtomicBoolean pausing = new AtomicBoolean();
     private volatile SegmentSession session;
     private volatile boolean paused;
     private volatile long emptyNanos = System.nanoTime();
@@ -190,7 +192,7 @@ public class SegmentReplicator extends PersistentReplicator
             long messages = limiter.get().getAvailableDispatchRateLimitOnMsg();
             long size = limiter.get().getAvailableDispatchRateLimitOnByte();
             if (messages == 0 || size == 0) {
-                brokerService.executor().schedule(this::readMoreEntries, LIMITER_RETRY_MILLIS, TimeUnit.MILLISECONDS);
+                readAfterPause();
                 return;
             }
             entries = messages < 0 ? entries : (int) Math.min(entries, messages);
@@ -202,6 +204,16 @@ public class SegmentReplicator extends PersistentReplicator
         InFlightTask task = register(entries);
         if (task != null) {
             cursor.asyncReadEntriesOrWait(task.getReadingEntries(), bytes, this, task, topic.getMaxReadPosition());
+        }
+    }
+
+    /** One timer at a time: every receipt comes by here while the limiter has nothing. */
+    private void readAfterPause() {
+        if (pausing.compareAndSet(false, true)) {
+            brokerService.executor().schedule(() -> {
+                pausing.set(false);
+                readMoreEntries();
+            }, LIMITER_RETRY_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
