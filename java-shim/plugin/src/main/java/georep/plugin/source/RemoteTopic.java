@@ -238,6 +238,9 @@ final class RemoteTopic {
                 return;
             }
             names(n.path("layout").path("segments"));
+            if (state != null && !state.instance.equals(s.instance)) {
+                schemas.forget();
+            }
             state = s;
             block = 0;
             reason = "supported";

@@ -27,6 +27,12 @@ final class SchemaMapper {
         this.client = client;
     }
 
+    /** The remote's topic was made again: its versions start anew. */
+    void forget() {
+        known.clear();
+        last = null;
+    }
+
     /** The schema that was translated last: what a new producer announces to a remote that enforces validation. */
     SchemaInfo announced() {
         return last;
