@@ -9,6 +9,8 @@ import java.util.Map;
  * Entries between reading and deletion, oldest first, with their publish times. Written by one thread, read by any.
  */
 final class DelayTracker {
+    private static final int SPARE = 64;
+
     private static final class Item {
         final long publishTime;
         boolean done;
@@ -45,7 +47,15 @@ final class DelayTracker {
         while (!order.isEmpty() && order.peek().done) {
             order.poll();
         }
+        if (order.size() > 2 * items.size() + SPARE) { // behind one that is parked there is no end to them
+            order.removeIf(i -> i.done);
+        }
         oldest = order.isEmpty() ? 0 : order.peek().publishTime;
+    }
+
+    /** Entries that memory is kept for. */
+    int kept() {
+        return order.size();
     }
 
     int size() {

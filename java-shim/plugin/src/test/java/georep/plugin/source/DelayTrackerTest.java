@@ -25,4 +25,20 @@ class DelayTrackerTest {
         assertThat(d.oldest()).isZero();
         assertThat(d.size()).isZero();
     }
+
+    @Test
+    void whatIsDoneBehindAParkedEntryTakesNoMemory() {
+        DelayTracker d = new DelayTracker();
+        d.add(1, 0, 7);
+        for (int i = 1; i < 10_000; i++) {
+            d.add(1, i, 100 + i);
+            d.remove(1, i);
+        }
+        assertThat(d.kept()).isLessThan(100);
+        assertThat(d.oldest()).isEqualTo(7);
+        d.add(2, 0, 9);
+        d.remove(1, 0);
+        assertThat(d.oldest()).isEqualTo(9);
+        assertThat(d.size()).isEqualTo(1);
+    }
 }
