@@ -45,6 +45,10 @@ type Config struct {
 // a single stuck destination must not let it grow without a cap.
 const spanFactor = 10
 
+// unitFactor bounds the bytes of one chunked message, in multiples of
+// MaxInFlightBytes: its chunks are held until the last one is stored.
+const unitFactor = 16
+
 func (c *Config) setDefaults() {
 	def := func(p *int, v int) {
 		if *p == 0 {

@@ -198,6 +198,8 @@ func (s *script) open(opts []string) error {
 			c.PlaceEncryptedBatch = true
 		case "inflight":
 			c.MaxInFlightEntries = int(s.int(v))
+		case "bytes":
+			c.MaxInFlightBytes = s.int(v)
 		case "units":
 			c.MaxOpenUnits = int(s.int(v))
 		}

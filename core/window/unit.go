@@ -14,6 +14,7 @@ import (
 type unit struct {
 	producer, uuid string
 	items          []*item // chunks 0, 1, … as read
+	bytes          int64   // of the chunks read
 	full           bool    // the last chunk has been read
 	aged           int64   // how long reading went on without the next one, ms
 }
@@ -41,8 +42,13 @@ func (w *Window) joinUnit(it *item) {
 	u := w.units[i]
 	u.items = append(u.items, it)
 	u.full, u.aged = m.ChunkID == m.NumChunks-1, 0
+	u.bytes += int64(len(it.data))
 	it.unit = u
-	if !u.full {
+	switch {
+	case u.full:
+	case u.bytes > w.cfg.MaxInFlightBytes*unitFactor:
+		w.parkUnit(u) // all its chunks are held, and it names their number itself
+	default:
 		w.boundUnits()
 	}
 }
