@@ -52,7 +52,8 @@ final class SourcePair implements AutoCloseable {
     static void await(Cluster from, Cluster to, String topic, Duration atMost) throws Exception {
         int want = StoredMessages.of(from, topic).count("");
         Awaitility.await().atMost(atMost).pollInterval(Duration.ofMillis(100)).untilAsserted(() ->
-                assertThat(backlogs(from, topic, to.name)).as("backlog of %s", topic).containsOnly(0L));
+                assertThat(backlogs(from, topic, to.name)).as("backlog of %s, status %s", topic, status(from, topic))
+                        .containsOnly(0L));
         assertThat(want).as("messages to replicate").isPositive();
     }
 

@@ -92,7 +92,8 @@ class SourceRemoteTest {
     void nothingIsWrittenToARemoteWithoutThePlugin() throws Exception {
         try (Cluster stock = ClusterSpec.named("cluster-s").stock().start(Dirs.fresh())) {
             Federation.introduce(a, stock);
-            Federation.of("stock/ns", a, stock);
+            Federation.create("stock/ns", a, stock);
+            Federation.replicate(a, "stock/ns", Set.of(a.name, stock.name)); // the stock broker's own replicator spins
             String t = "topic://stock/ns/x";
             Federation.topic(t, 1, a, stock);
             Publish.v5(a, t, 0, 500, 10);

@@ -11,7 +11,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.broker.PulsarService;
-import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,8 +45,8 @@ class SourceTakeOverTest {
         assertThat(partsBefore).as("parts sent by the first owner").isPositive();
         assertThat(backlogs(p.a, t, p.b.name)).as("left to the second").allMatch(n -> n > 0);
         p.a.crash();
-        ((PulsarClientImpl) first.getBrokerService().getReplicationClient(p.b.name, Optional.empty()))
-                .shutdown(); // a dead process has no connections
+        first.getBrokerService().getReplicationClient(p.b.name, Optional.empty()).closeAsync()
+                .get(20, TimeUnit.SECONDS); // a dead process has no connections
         SourceConnections.cut(p.b);
         p.b.admin().scalableTopics().splitSegment(t, id(active(p.b, t, 0)));
         p.a.startAgain();
