@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import georep.it.OriginSession.Stream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.impl.StampingProducer;
@@ -44,6 +45,10 @@ class DedupReloadTest {
     }
 
     private void firstRound() throws Exception {
+        rounds(List.of());
+    }
+
+    private void rounds(List<String> before) throws Exception {
         try (OriginSession s = OriginSession.open(b, SEGMENT, ORIGIN)) {
             for (String p : List.of("5:0", "5:1:0", "5:1:2", "6:0:1", "6:0:4", "6:1")) {
                 assertThat(s.send(p, p)).as(p).isEqualTo(Outcome.ACKED);
@@ -53,7 +58,9 @@ class DedupReloadTest {
                 assertThat(s.send(p, "again " + p)).as(p).isEqualTo(Outcome.DUPLICATE);
             }
         }
-        assertThat(stored()).containsExactly("5:0", "5:1:0", "5:1:2", "6:0:1", "6:0:4", "6:1");
+        List<String> all = new ArrayList<>(before);
+        all.addAll(List.of("5:0", "5:1:0", "5:1:2", "6:0:1", "6:0:4", "6:1"));
+        assertThat(stored()).isEqualTo(all);
     }
 
     private void secondRound() throws Exception {
@@ -96,7 +103,11 @@ class DedupReloadTest {
     void survivesTrimming(boolean policy) throws Exception {
         start(policy);
         b.admin().namespaces().setRetention(NS, new org.apache.pulsar.common.policies.data.RetentionPolicies(0, 0));
-        firstRound();
+        Stream ended = new Stream("cluster-z", "00ff", 3, 1); // nothing of it will be left in the log
+        try (OriginSession s = OriginSession.open(b, SEGMENT, ended)) {
+            assertThat(s.send("2:2", "ended")).isEqualTo(Outcome.ACKED);
+        }
+        rounds(List.of("ended"));
         // every reload closes a ledger; the snapshot lets go of those that it covers
         b.admin().namespaces().unload(NS);
         try (OriginSession s = OriginSession.open(b, SEGMENT, ORIGIN)) {
@@ -110,8 +121,12 @@ class DedupReloadTest {
             java.util.concurrent.CompletableFuture<Void> trimmed = new java.util.concurrent.CompletableFuture<>();
             ledger.trimConsumedLedgersInBackground((java.util.concurrent.CompletableFuture) trimmed);
             trimmed.get();
-            assertThat(stored()).doesNotContain("5:0");
+            assertThat(stored()).doesNotContain("ended", "5:0");
         });
+        b.admin().namespaces().unload(NS);
+        try (OriginSession s = OriginSession.open(b, SEGMENT, ended)) {
+            assertThat(s.send("2:2", "again")).isEqualTo(Outcome.DUPLICATE);
+        }
         try (OriginSession s = OriginSession.open(b, SEGMENT, ORIGIN)) {
             for (String p : List.of("5:0", "6:1", "7:10", "7:19")) {
                 assertThat(s.send(p, "again " + p)).as(p).isEqualTo(Outcome.DUPLICATE);

@@ -169,6 +169,30 @@ class PinLifeTest {
     }
 
     @Test
+    void uninstallingTakesThePinsAway() throws Exception {
+        Cluster c = ClusterSpec.named("cluster-c").start(Dirs.fresh());
+        try {
+            Federation.introduce(c, b);
+            Federation.create("t/leave", c, b);
+            Federation.replicate(c, "t/leave", Set.of("cluster-c", "cluster-b"));
+            String topic = "topic://t/leave/x";
+            Federation.topic(topic, 1, c, b);
+            var store = c.broker.getPulsarResources().getScalableTopicResources();
+            await().atMost(Duration.ofSeconds(20)).until(() -> store.listSubscriptionsAsync(TopicName.get(topic)).get()
+                    .equals(List.of(PIN)));
+            c.spec.key("georepUninstall", true);
+            c.restart();
+            var now = c.broker.getPulsarResources().getScalableTopicResources();
+            await().atMost(Duration.ofSeconds(20)).until(() -> now.listSubscriptionsAsync(TopicName.get(topic)).get()
+                    .isEmpty()); // nobody has asked for the topic
+            Publish.v5(c, topic, 0, 5, 1);
+            assertThat(c.segment("segment://t/leave/x/0000-ffff-0").getReplicators()).isEmpty();
+        } finally {
+            c.close();
+        }
+    }
+
+    @Test
     void existingSegmentsArePinnedWhenReplicationIsAdded() throws Exception {
         Federation.create("t/added", a, b);
         a.admin().namespaces().setRetention("t/added", new RetentionPolicies(-1, -1));

@@ -45,6 +45,7 @@ public final class GeorepConfig {
     private final int nativeGcPercent;
     private final long nativeMemoryLimitBytes;
     private final int maxMessagesPerBatch;
+    private final boolean uninstall;
     private final List<String> requiredMembers;
 
     public GeorepConfig(Properties properties) {
@@ -75,6 +76,7 @@ public final class GeorepConfig {
         nativeGcPercent = (int) number("georepNativeGcPercent", 0, 0, 10_000);
         nativeMemoryLimitBytes = number("georepNativeMemoryLimitBytes", 0, 0, Long.MAX_VALUE);
         maxMessagesPerBatch = (int) number("georepMaxMessagesPerBatch", 100_000, 1, 10_000_000);
+        uninstall = choice("georepUninstall", "false", "true", "false").equals("true");
         requiredMembers = list("georepRequiredMembers");
         if (inFlightBytesPerRemote > inFlightBytes) {
             throw new IllegalArgumentException("georepInFlightBytesPerRemote=" + inFlightBytesPerRemote
@@ -208,6 +210,11 @@ public final class GeorepConfig {
     /** A producer to a remote segment that sent nothing for so long is closed. */
     public int idleProducerSeconds() {
         return idleProducerSeconds;
+    }
+
+    /** The plugin only takes away what it left in the brokers' store: pins and enabled remotes. Replicates nothing. */
+    public boolean uninstall() {
+        return uninstall;
     }
 
     /** Further members ({@code class#member}) that the start-up check requires. */

@@ -63,7 +63,7 @@ public final class GeorepPlugin implements AutoCloseable {
         this.config = c;
         this.hashTags = tags;
         this.problems = List.copyOf(found);
-        this.records = problems.isEmpty() ? new TopicRecords(pulsar) : null;
+        this.records = problems.isEmpty() ? new TopicRecords(pulsar, c.uninstall()) : null;
     }
 
     /** Starts the plugin on a broker; one that cannot work says why and stays passive. */

@@ -91,7 +91,7 @@ public final class PolicyWatch implements AutoCloseable {
     }
 
     private CompletableFuture<Void> load(NamespaceName ns) {
-        return records.desiredRemotes(ns).thenCompose(remotes -> {
+        return records.policyRemotes(ns).thenCompose(remotes -> {
             if (remotes.isEmpty() || closed) {
                 return CompletableFuture.<Void>completedFuture(null);
             }

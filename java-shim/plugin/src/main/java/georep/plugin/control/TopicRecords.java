@@ -18,10 +18,13 @@ import org.apache.pulsar.common.policies.data.Policies;
 /** Reads and changes the records of scalable topics. Thread-safe; nothing blocks. */
 public final class TopicRecords {
     private final PulsarService pulsar;
+    private final boolean uninstall;
     private final ScalableTopicResources resources;
 
-    public TopicRecords(PulsarService pulsar) {
+    /** {@code uninstall}: no namespace counts as replicated, so what the topics have of it is taken away. */
+    public TopicRecords(PulsarService pulsar, boolean uninstall) {
         this.pulsar = pulsar;
+        this.uninstall = uninstall;
         this.resources = pulsar.getPulsarResources().getScalableTopicResources();
     }
 
@@ -67,8 +70,13 @@ public final class TopicRecords {
         return change(topic, (m, r) -> change.accept(r));
     }
 
-    /** The clusters that the namespace replicates to, without this one; empty where it does not replicate. */
+    /** The clusters that the namespace's topics are to be replicated to. */
     public CompletableFuture<Set<String>> desiredRemotes(NamespaceName namespace) {
+        return uninstall ? CompletableFuture.completedFuture(Set.of()) : policyRemotes(namespace);
+    }
+
+    /** The clusters that the namespace replicates to, without this one; empty where it does not replicate. */
+    public CompletableFuture<Set<String>> policyRemotes(NamespaceName namespace) {
         String local = pulsar.getConfiguration().getClusterName();
         return pulsar.getPulsarResources().getNamespaceResources().getPoliciesAsync(namespace).thenApply(p -> {
             if (p.isEmpty()) {

@@ -34,18 +34,17 @@ final class StatusReport {
         return report(topic).thenApply(ObjectNode::toString);
     }
 
-    /** All scalable topics of a namespace: {topics: […]}. */
+    /** All scalable topics of a namespace, one after another: {namespace, topics: […]}. */
     CompletableFuture<String> namespace(NamespaceName ns) {
+        ObjectNode n = JSON.createObjectNode().put("namespace", ns.toString());
+        ArrayNode topics = n.putArray("topics");
         return plugin.records().resources().listScalableTopicsAsync(ns).thenCompose(names -> {
-            List<CompletableFuture<ObjectNode>> all = new ArrayList<>();
-            names.stream().sorted().forEach(n -> all.add(report(TopicName.get(n))));
-            return FutureUtil.waitForAll(all).thenApply(x -> {
-                ObjectNode n = JSON.createObjectNode().put("namespace", ns.toString());
-                ArrayNode topics = n.putArray("topics");
-                all.forEach(f -> topics.add(f.join()));
-                return n.toString();
-            });
-        });
+            CompletableFuture<Void> all = CompletableFuture.completedFuture(null);
+            for (String name : names.stream().sorted().toList()) {
+                all = all.thenCompose(x -> report(TopicName.get(name))).thenAccept(topics::add);
+            }
+            return all;
+        }).thenApply(x -> n.toString());
     }
 
     private CompletableFuture<ObjectNode> report(TopicName topic) {

@@ -94,6 +94,10 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
                     plugin == null ? "the servlet of georep.nar is not configured" : plugin.problems());
             return CompletableFuture.completedFuture(null);
         }
+        if (plugin.config().uninstall()) {
+            LOG.info("[{}] not replicated to {}: georepUninstall", topic, remote);
+            return CompletableFuture.completedFuture(null);
+        }
         identities.remove(remote); // of an earlier cursor
         return brokerService.pulsar().getPulsarResources().getClusterResources().getClusterAsync(remote)
                 .thenAccept(data -> startReplicator(plugin, remote, cursor, local, data));
