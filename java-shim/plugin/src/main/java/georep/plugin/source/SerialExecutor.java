@@ -26,8 +26,8 @@ final class SerialExecutor implements Executor {
 
     /**
      * @param afterBurst runs after each burst, in the same order and under the same exclusion as the tasks
-     * @param onFailure  gets what a task or a step has thrown, under the same exclusion; the tasks behind it run all the
-     *                   same
+     * @param onFailure  gets what a task or a step has thrown, under the same exclusion; the tasks behind it run all
+     *                   the same
      */
     SerialExecutor(Executor pool, Runnable afterBurst, Consumer<Throwable> onFailure) {
         this.pool = pool;

@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.bookkeeper.mledger.Position;
 import org.apache.bookkeeper.mledger.PositionFactory;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
@@ -76,6 +77,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     private boolean closed;
     private boolean broken;
     private boolean blocked = true;
+    private final AtomicBoolean restarting = new AtomicBoolean();
     private volatile boolean supported;
     private volatile boolean gateOpen;
     private volatile boolean anyOpen;
@@ -194,7 +196,14 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
 
     @Override
     public void onClientClosed() {
-        host.restart();
+        restartLater();
+    }
+
+    /** Once: this session has come to its end, another one is made. */
+    private void restartLater() {
+        if (restarting.compareAndSet(false, true)) {
+            broker.timer().schedule(host::restart, RESTART_SECONDS, TimeUnit.SECONDS);
+        }
     }
 
     private void onGate(boolean open) {
@@ -312,8 +321,8 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
 
     /**
      * An event or a step has failed, maybe for want of memory. Events, entries or actions may be lost, so this window
-     * cannot go on: it would wait for ever or send what lies behind a lost entry. What is stored is known to the remote,
-     * and a new window, which reads from the cursor, finds out.
+     * cannot go on: it would wait for ever or send what lies behind a lost entry. What is stored is known to the
+     * remote, and a new window, which reads from the cursor, finds out.
      */
     private void failed(Throwable e) {
         if (closed || broken) {
@@ -323,7 +332,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         arena = null;
         trouble = "internal error: " + e;
         LOG.error("[{}] replication of this segment starts again in {} s", name, RESTART_SECONDS);
-        broker.timer().schedule(host::restart, RESTART_SECONDS, TimeUnit.SECONDS);
+        restartLater();
     }
 
     private void step() {

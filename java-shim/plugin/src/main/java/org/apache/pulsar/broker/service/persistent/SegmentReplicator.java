@@ -320,6 +320,9 @@ public class SegmentReplicator extends PersistentReplicator
 
     @Override
     public void restart() {
+        if (isTerminated()) {
+            return;
+        }
         terminate().thenCompose(x -> topic.checkReplication()).exceptionally(e -> {
             log.warn().exceptionMessage(e).log("Replication does not start again");
             return null;
