@@ -153,7 +153,7 @@ func (w *Window) handOverBatch(r *ready, it *item, reason placement.Reason) bool
 	if it.unkeyed && !it.cut {
 		return w.handOverUnkeyed(r, it)
 	}
-	if !w.rangeAvailable(w.cfg.Source.Range) || !w.slotFor(it) {
+	if it.wide && !w.wideOpen() || !w.rangeAvailable(w.cfg.Source.Range) || !w.slotFor(it) {
 		return false
 	}
 	// The parts get checksums of their own, so a wrong one would be covered up here.
@@ -179,7 +179,7 @@ func (w *Window) handOverBatch(r *ready, it *item, reason placement.Reason) bool
 		w.giveSlotBack()
 		return w.handOverUnkeyed(r, it)
 	}
-	if outside(b, w.cfg.Source.Range) && !(w.settled(fullRange) && w.rangeAvailable(fullRange)) {
+	if it.wide = outside(b, w.cfg.Source.Range); it.wide && !w.wideOpen() {
 		w.giveSlotBack()
 		return false
 	}
@@ -197,6 +197,9 @@ func (w *Window) handOverBatch(r *ready, it *item, reason placement.Reason) bool
 	w.job.it, w.job.parts, w.job.i, w.job.reason = it, parts, 0, reason
 	return w.emitParts(r)
 }
+
+// wideOpen says whether a batch may go out whose messages go anywhere.
+func (w *Window) wideOpen() bool { return w.settled(fullRange) && w.rangeAvailable(fullRange) }
 
 // handOverUnkeyed sends a batch that was found to have no key whole, always to
 // the destination that holds the first hash of the source segment.

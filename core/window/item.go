@@ -34,6 +34,7 @@ type item struct {
 	whole     bool         // known to be stored completely
 	cut       bool         // must be re-batched: the destination found it too large
 	unkeyed   bool         // was opened and has no key at all
+	wide      bool         // was opened and has keys outside the source segment
 	trouble   []trouble    // destinations that refused it
 	unit      *unit        // chunked message it belongs to
 	storedAt  uint64       // destination that stored it (chunks only)
