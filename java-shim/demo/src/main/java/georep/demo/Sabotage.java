@@ -27,6 +27,11 @@ final class Sabotage {
         DONE.set(false);
     }
 
+    /** The entry that was taken can not be spoilt: another one, please. */
+    static void takeAnother() {
+        DONE.set(false);
+    }
+
     /** What to do with an entry that has arrived; something else than NONE once. */
     static Kind take() {
         return kind != Kind.NONE && SEEN.incrementAndGet() > AFTER && DONE.compareAndSet(false, true) ? kind

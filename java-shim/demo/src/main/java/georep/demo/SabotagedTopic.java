@@ -2,6 +2,7 @@
 package georep.demo;
 
 import io.netty.buffer.ByteBuf;
+import java.util.function.Consumer;
 import org.apache.bookkeeper.mledger.AsyncCallbacks;
 import org.apache.bookkeeper.mledger.ManagedLedger;
 import org.apache.bookkeeper.mledger.ManagedLedgerException;
@@ -29,8 +30,14 @@ final class SabotagedTopic extends ReplicatedSegmentTopic {
             return;
         }
         if (held != null && producer.equals(held.context().getProducerName())) {
-            swap(entry.copy(), context);
-            return;
+            Held first = held;
+            held = null;
+            if (shareKey(first.entry(), entry)) {
+                swap(first, entry.copy(), context);
+                return;
+            }
+            Sabotage.takeAnother(); // nobody could tell their order
+            store(first.entry(), first.context(), position -> answer(first.context(), position));
         }
         switch (Sabotage.take()) {
             case REMOVE -> {
@@ -40,26 +47,41 @@ final class SabotagedTopic extends ReplicatedSegmentTopic {
             case REPEAT -> {
                 ByteBuf again = entry.copy();
                 super.publishMessage(entry, context);
-                store(again, position -> { });
+                store(again, null, position -> { });
             }
             case SWAP -> held = new Held(entry.copy(), context);
             default -> super.publishMessage(entry, context);
         }
     }
 
+    private static boolean shareKey(ByteBuf first, ByteBuf second) {
+        try {
+            Sequences a = new Sequences();
+            Sequences b = new Sequences();
+            StoredMessages.entry(first.duplicate(), a);
+            StoredMessages.entry(second.duplicate(), b);
+            return a.sharesKey(b);
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     /** The successor first; receipts still in the order of the sends. */
-    private void swap(ByteBuf successor, PublishContext context) {
-        Held first = held;
-        held = null;
+    private void swap(Held first, ByteBuf successor, PublishContext context) {
         Position[] stored = new Position[1];
-        store(successor, position -> stored[0] = position);
-        store(first.entry(), position -> {
-            first.context().completed(null, position.getLedgerId(), position.getEntryId());
-            context.completed(null, stored[0].getLedgerId(), stored[0].getEntryId());
+        store(successor, context, position -> stored[0] = position);
+        store(first.entry(), first.context(), position -> {
+            answer(first.context(), position);
+            answer(context, stored[0]);
         });
     }
 
-    private void store(ByteBuf entry, java.util.function.Consumer<Position> done) {
+    private static void answer(PublishContext context, Position position) {
+        context.completed(null, position.getLedgerId(), position.getEntryId());
+    }
+
+    /** Takes the entry over; a failure is answered to {@code context}, if there is one. */
+    private void store(ByteBuf entry, PublishContext context, Consumer<Position> done) {
         getManagedLedger().asyncAddEntry(entry, new AsyncCallbacks.AddEntryCallback() {
             @Override
             public void addComplete(Position position, ByteBuf data, Object ctx) {
@@ -68,7 +90,9 @@ final class SabotagedTopic extends ReplicatedSegmentTopic {
 
             @Override
             public void addFailed(ManagedLedgerException e, Object ctx) {
-                throw new IllegalStateException(e);
+                if (context != null) {
+                    context.completed(e, -1, -1);
+                }
             }
         }, null);
         entry.release();

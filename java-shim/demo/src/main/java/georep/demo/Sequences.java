@@ -35,6 +35,11 @@ final class Sequences {
         return count;
     }
 
+    /** Whether a key occurs in both. */
+    boolean sharesKey(Sequences other) {
+        return byKey.keySet().stream().anyMatch(k -> !k.isEmpty() && other.byKey.containsKey(k));
+    }
+
     /** What is first different in another's copy of this; null = nothing. */
     String difference(Sequences copy) {
         for (Map.Entry<String, Numbers> e : byKey.entrySet()) {

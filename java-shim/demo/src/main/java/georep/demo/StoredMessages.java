@@ -42,7 +42,8 @@ final class StoredMessages {
         return all;
     }
 
-    private static void entry(ByteBuf b, Sequences into) throws Exception {
+    /** Adds what is in an entry; reads the buffer up. */
+    static void entry(ByteBuf b, Sequences into) throws Exception {
         MessageMetadata m = Commands.parseMessageMetadata(b);
         if (!m.hasNumMessagesInBatch()) {
             ByteBuf body = CompressionCodecProvider.getCompressionCodec(m.getCompression())
