@@ -151,8 +151,9 @@ func (w *Window) Want() (entries int, bytes int64) {
 	if w.block != BlockNone || w.remote == nil || !w.gate || w.paused {
 		return 0, 0
 	}
-	if w.sends.live == 0 && w.next >= len(w.items) && w.held > 0 {
-		// Only open chunked messages are held: their remaining chunks must come in.
+	if w.sends.live == 0 && w.held > 0 && (w.next >= len(w.items) || w.waiting == waitUnit) {
+		// Only open chunked messages are held, or one at the hand-over point waits for
+		// what a sealed destination may have of it: their remaining chunks must come in.
 		return max(1, w.cfg.MaxInFlightEntries-w.held), max(1, w.cfg.MaxInFlightBytes-w.heldB)
 	}
 	entries = min(w.cfg.MaxInFlightEntries-w.held, w.cfg.MaxInFlightEntries*spanFactor-len(w.items))

@@ -104,7 +104,7 @@ func (w *Window) SourceEnded() {
 func (w *Window) ageUnits() {
 	passed := min(w.now-w.agedAt, (w.cfg.MaxUnitMillis+3)/4)
 	entries, _ := w.Want()
-	reads := w.last != w.agedLast || entries > 0 && w.next >= len(w.items)
+	reads := w.last != w.agedLast || entries > 0 && (w.next >= len(w.items) || w.waiting == waitUnit)
 	w.agedAt, w.agedLast = w.now, w.last
 	if !reads {
 		return
@@ -196,7 +196,7 @@ func (w *Window) unitFate(it *item, route uint16) (at uint64, f fate) {
 		switch last := u.items[len(u.items)-1]; {
 		case u.full && d.covers(last.pos, entry.Whole):
 			return d.id, fateStored
-		case !u.full && w.last.Compare(d.pos) <= 0:
+		case !u.full && w.last.Compare(d.pos) < 0:
 			return 0, fatePart
 		}
 	}

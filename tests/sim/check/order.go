@@ -105,14 +105,18 @@ func (c *Checker) Deleted(l *Life, e *Entry) {
 // somewhere. An operator's skip of a chunk dissolves the message.
 func (c *Checker) unit(l *Life, e *Entry) {
 	var common []*Dest
-	for k, chunk := range e.Unit.Chunks {
+	first := true
+	for _, chunk := range e.Unit.Chunks {
 		f := l.fate(chunk)
+		if f.deleted && chunk != e {
+			continue // checked then
+		}
 		var here []*Dest
 		for _, cp := range f.copies[0] {
 			here = append(here, cp.dest)
 		}
-		if k == 0 {
-			common = here
+		if first {
+			common, first = here, false
 			continue
 		}
 		common = both(common, here)
