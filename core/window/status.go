@@ -168,7 +168,7 @@ func (w *Window) Want() (entries int, bytes int64) {
 // driver need not call Tick.
 func (w *Window) NeedsTick() bool {
 	for _, d := range w.dests {
-		if d.state == destRecovers || d.state == destSealed && !d.asked && !d.gone {
+		if d.state == destSealed && !d.asked && !d.gone && (len(d.inFlight) > 0 || w.waiting == waitWatermark) {
 			return true
 		}
 	}
@@ -182,5 +182,5 @@ func (w *Window) NeedsTick() bool {
 			return true
 		}
 	}
-	return w.waiting == waitSchema
+	return w.waiting == waitSchema || w.waiting == waitDestination
 }

@@ -119,6 +119,9 @@ func (w *World) finish2() {
 		}
 	}
 	for _, rp := range w.replicators {
+		if rp.win.NeedsTick() {
+			w.chk.Fail(check.Contract, rp.seg.info.ID, "drained, and owner %d still wants to be woken: %+v", rp.id, rp.win.Status())
+		}
 		if st := rp.win.Status(); len(rp.lent) > 0 || st.InFlight > 0 || st.Entries > 0 || st.HeldBytes != 0 {
 			w.chk.Fail(check.Contract, rp.seg.info.ID, "drained, and owner %d still holds %d entries: %+v", rp.id, len(rp.lent), st)
 		}
