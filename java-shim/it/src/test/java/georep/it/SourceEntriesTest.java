@@ -171,6 +171,35 @@ class SourceEntriesTest {
         assertThat(r.of("skipped")).isEqualTo(1);
     }
 
+    /** What has outlived its TTL while it could not be sent does not travel, and does not stay behind the cursor. */
+    @Test
+    void expiredEntriesDoNotTravel() throws Exception {
+        String ns = SourcePair.NS + "-ttl";
+        Federation.of(ns, p.a, p.b);
+        p.a.admin().namespaces().setNamespaceMessageTTL(ns, 1);
+        String t = "topic://" + ns + "/x";
+        Federation.topic(t, 1, p.a, p.b);
+        Rise r = new Rise(p.a, p.b, "droppedBy.expired");
+        String segment = onlySegment(t);
+        Awaitility.await().atMost(Duration.ofSeconds(20)).until(() ->
+                p.a.segment(segment).getReplicators().containsKey(p.b.name));
+        ReplicationSource source = (ReplicationSource) p.a.segment(segment).getReplicators().get(p.b.name);
+        Awaitility.await().atMost(Duration.ofSeconds(20)).until(source::gateOpen);
+        source.pause(true);
+        Publish.v5(p.a, t, 0, 1, 5);
+        Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> // the read that was waiting has it
+                assertThat(SourcePair.status(p.a, t).get(0).path("window").path("entries").asLong()).isEqualTo(1));
+        Publish.v5(p.a, t, 1, 50, 5);
+        TimeUnit.MILLISECONDS.sleep(1500); // the TTL passes
+        Publish.v5(p.a, t, 50, 60, 5);
+        source.pause(false);
+        Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() ->
+                assertThat(SourcePair.backlogs(p.a, t, p.b.name)).containsOnly(0L));
+        assertThat(StoredMessages.of(p.b, t).from(p.a.name).stream().map(StoredMessages.Message::number).sorted())
+                .as("read in time, or published in time").containsExactly(0, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59);
+        assertThat(r.of("droppedBy.expired")).isPositive();
+    }
+
     private static MessageMetadata keyed(int i) {
         return new MessageMetadata().setProducerName("app").setSequenceId(i)
                 .setPublishTime(System.currentTimeMillis()).setPartitionKey("k" + i);

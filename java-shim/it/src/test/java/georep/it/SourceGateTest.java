@@ -69,7 +69,8 @@ class SourceGateTest {
             for (long s : new long[]{1, 2, 3, 4, 5}) {
                 assertThat(bySegment.get(s).path("window").path("state").asText()).as("segment %d", s)
                         .isEqualTo("starting");
-                assertThat(replicator(SegmentLog.segments(p.a, t).get((int) s)).gateOpen()).as("gate of %d", s).isFalse();
+                assertThat(replicator(SegmentLog.segments(p.a, t).get((int) s)).gateOpen()).as("gate of %d", s)
+                        .isFalse();
             }
             for (long s : new long[]{0, 2, 3, 4, 5}) {
                 assertThat(bySegment.get(s).path("backlog").asLong()).as("backlog of %d", s).isPositive();

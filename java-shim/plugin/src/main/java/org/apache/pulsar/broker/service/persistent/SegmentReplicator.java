@@ -63,6 +63,8 @@ public class SegmentReplicator extends PersistentReplicator
         this.remoteAdmin = admin;
         this.name = TopicName.get(topic.getName());
         this.oldest = new OldestEntry(cursor);
+        Integer ttl = topic.getHierarchyTopicPolicies().getMessageTTLInSeconds().get();
+        this.messageTTLInSeconds = ttl == null ? 0 : ttl; // stock code tells it at the next change of a policy only
         this.source = SourceBroker.of(bs.pulsar());
         source.status().add(this);
         constructed = true; // the stock constructor has called startProducer before the fields above were set
