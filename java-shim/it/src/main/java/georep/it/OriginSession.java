@@ -59,6 +59,11 @@ public final class OriginSession implements AutoCloseable, VerbatimProducer.Owne
 
     /** Sends one entry whose source position is {@code ledger:entry} or {@code ledger:entry:part}. */
     public CompletableFuture<Outcome> sendAsync(String position, String text) {
+        return sendAsync(position, text, false);
+    }
+
+    /** The same; a damaged one does not match its checksum. */
+    public CompletableFuture<Outcome> sendAsync(String position, String text, boolean damaged) {
         String[] p = position.split(":");
         MessageMetadata m = new MessageMetadata().setProducerName("app").setSequenceId(1_000_000)
                 .setPublishTime(System.currentTimeMillis()).setReplicatedFrom(stream.cluster());
@@ -69,7 +74,11 @@ public final class OriginSession implements AutoCloseable, VerbatimProducer.Owne
         long id = ids.incrementAndGet();
         CompletableFuture<Outcome> f = new CompletableFuture<>();
         waiting.put(id, f);
-        if (!producer.send(id, Long.parseLong(p[0]), Long.parseLong(p[1]), 1, header(m, payload), payload)) {
+        ByteBuf header = header(m, payload);
+        if (damaged) {
+            header.setByte(2, ~header.getByte(2));
+        }
+        if (!producer.send(id, Long.parseLong(p[0]), Long.parseLong(p[1]), 1, header, payload)) {
             waiting.remove(id);
             f.completeExceptionally(new IllegalStateException("session is closed"));
         }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.it;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import georep.it.OriginSession.Stream;
+import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.impl.StampingProducer;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
@@ -53,6 +55,25 @@ class OriginGuardTest {
             assertThat(s.send("5:1", "two")).isEqualTo(Outcome.ACKED);
             assertThat(s.send("5:0", "one")).isEqualTo(Outcome.DUPLICATE);
         }
+    }
+
+    @Test
+    void nothingIsStoredBehindARefusedEntry() throws Exception {
+        String segment = "segment://t/guard/refused/0000-ffff-0";
+        Federation.topic("topic://t/guard/refused", 1, b);
+        try (OriginSession s = OriginSession.open(b, segment, ORIGIN)) {
+            assertThat(s.send("5:0", "zero")).isEqualTo(Outcome.ACKED);
+            var damaged = s.sendAsync("5:1", "one", true);
+            var behind = s.sendAsync("5:2", "two");
+            assertThat(damaged.get(20, TimeUnit.SECONDS)).isEqualTo(Outcome.CHECKSUM_ERROR);
+            assertThat(behind.get(20, TimeUnit.SECONDS)).isNotEqualTo(Outcome.ACKED);
+        }
+        try (OriginSession s = OriginSession.open(b, segment, ORIGIN)) {
+            assertThat(s.send("5:1", "one")).isEqualTo(Outcome.ACKED); // not overtaken
+            assertThat(s.send("5:2", "two")).isEqualTo(Outcome.ACKED);
+        }
+        assertThat(SegmentLog.read(b, segment).stream().map(e -> new String(e.payload(), UTF_8)))
+                .containsExactly("zero", "one", "two");
     }
 
     @Test

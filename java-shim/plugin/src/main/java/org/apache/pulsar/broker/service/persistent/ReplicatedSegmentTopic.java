@@ -214,7 +214,18 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         if (dedup == null || !dedup.isReplicationProducer(producer.getProducerName())) {
             return super.addProducer(producer, producerQueuedFuture);
         }
-        return dedup.ready().thenCompose(x -> super.addProducer(producer, producerQueuedFuture));
+        return dedup.ready().thenCompose(x -> super.addProducer(producer, producerQueuedFuture)).thenApply(epoch -> {
+            dedup.connected(producer);
+            return epoch;
+        });
+    }
+
+    @Override
+    protected void handleProducerRemoved(Producer producer) {
+        super.handleProducerRemoved(producer);
+        if (dedup != null) {
+            dedup.disconnected(producer);
+        }
     }
 
     @Override

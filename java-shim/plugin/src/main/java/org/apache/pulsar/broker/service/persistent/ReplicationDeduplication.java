@@ -20,6 +20,7 @@ import org.apache.bookkeeper.mledger.Position;
 import org.apache.bookkeeper.mledger.PositionFactory;
 import org.apache.bookkeeper.mledger.util.ManagedLedgerUtils;
 import org.apache.pulsar.broker.PulsarService;
+import org.apache.pulsar.broker.service.Producer;
 import org.apache.pulsar.broker.service.Topic.PublishContext;
 import org.apache.pulsar.client.impl.GeoReplicationProducerImpl;
 import org.apache.pulsar.common.api.proto.CommandSubscribe.InitialPosition;
@@ -65,6 +66,7 @@ final class ReplicationDeduplication extends MessageDeduplication {
     private final int snapshotEntries;
     private final OriginGuard guard;
     private final PluginCounters counters;
+    private final SessionOrder order = new SessionOrder();
 
     // guarded by this
     private CompletableFuture<Void> opening;
@@ -226,6 +228,15 @@ final class ReplicationDeduplication extends MessageDeduplication {
         return forged;
     }
 
+    /** A replication producer is connected. */
+    void connected(Producer producer) {
+        order.begin(producer.getProducerName(), producer);
+    }
+
+    void disconnected(Producer producer) {
+        order.end(producer.getProducerName(), producer);
+    }
+
     boolean isReplicationProducer(String producerName) {
         return producerName != null && producerName.startsWith(producerPrefix);
     }
@@ -235,6 +246,18 @@ final class ReplicationDeduplication extends MessageDeduplication {
         if (ctx.isMarkerMessage() || !isReplicationProducer(ctx.getProducerName())) {
             return super.isDuplicate(ctx, headersAndPayload);
         }
+        if (!order.follows(ctx.getProducerName(), ctx.getSequenceId())) {
+            counters.unknown.increment();
+            return MessageDupStatus.Unknown; // an earlier entry of this session was refused
+        }
+        MessageDupStatus status = judge(ctx, headersAndPayload);
+        if (status != MessageDupStatus.Unknown) {
+            order.accepted(ctx.getProducerName(), ctx.getSequenceId());
+        }
+        return status;
+    }
+
+    private MessageDupStatus judge(PublishContext ctx, ByteBuf headersAndPayload) {
         Open o = open;
         if (o == null) {
             return MessageDupStatus.Unknown; // closing
