@@ -467,8 +467,19 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         int entries = window.wantEntries();
         if (entries > 0 && budget.room(remoteNumber, this)) {
             host.read(entries, window.wantBytes());
-        } else if (entries > 0 && held.isEmpty()) {
+        } else if (entries > 0 && (held.isEmpty() || sentBytes.isEmpty() && waitsForChunks())) {
             host.read(1, window.wantBytes()); // whatever others hold, every segment moves on
+        }
+    }
+
+    /** What is held is stored and waits for the last chunk of its message: nothing but reading on ends that. */
+    private boolean waitsForChunks() {
+        try {
+            JsonNode s = ObjectMapperFactory.getMapper().reader().readTree(window.statusJson());
+            String reason = s.path("reason").asText();
+            return s.path("openUnits").asLong() > 0 && (reason.isEmpty() || reason.equals("chunks"));
+        } catch (java.io.IOException e) {
+            throw new java.io.UncheckedIOException(e); // the library's own JSON
         }
     }
 
