@@ -8,10 +8,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import georep.nativelib.Window;
 import java.lang.reflect.Field;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.apache.bookkeeper.client.PulsarMockBookKeeper;
+import org.apache.bookkeeper.mledger.impl.ManagedCursorImpl;
+import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
+import org.apache.pulsar.broker.service.persistent.SegmentReplicator;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.Schema;
 import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -28,7 +34,7 @@ class SourceTroubleTest {
     @BeforeAll
     void start() throws Exception {
         p = SourcePair.start(false, s -> s.key("georepInFlightBytes", 2 * CAP).key("georepInFlightBytesPerRemote", CAP)
-                .key("georepWindowBytes", CAP));
+                .key("georepWindowBytes", CAP).with(c -> c.setManagedLedgerCacheSizeMB(0)));
     }
 
     @AfterAll
@@ -55,6 +61,40 @@ class SourceTroubleTest {
             x.finish();
             assertThat(window.isClosed()).isTrue();
         }
+        assertCopied(p.a, p.b, t);
+    }
+
+    /** A read that outlives its replicator moves the cursor's read position when it ends. */
+    @Test
+    void aLateReadOfAnEarlierReplicatorSkipsNothing() throws Exception {
+        String t = p.topic("late-read", 1, 1);
+        ReplicatedSegmentTopic topic = p.a.segment(SegmentLog.segments(p.a, t).get(0));
+        Awaitility.await().until(() -> topic.getReplicators().get(p.b.name).isConnected());
+        topic.pauseReplication(p.b.name, true).get(10, TimeUnit.SECONDS);
+        try (Traffic x = Traffic.start(p.a, t, 20, 0)) {
+            x.more(500);
+            x.finish();
+        }
+        SegmentReplicator first = (SegmentReplicator) topic.getReplicators().get(p.b.name);
+        ManagedCursorImpl cursor = (ManagedCursorImpl) first.getCursor();
+        PulsarMockBookKeeper bookies = (PulsarMockBookKeeper) field(p.a, "mockBookies");
+        CompletableFuture<Void> slow = new CompletableFuture<>();
+        bookies.setReadHandleInterceptor((ledger, from, to, entries) -> slow.thenApply(x -> entries));
+        try {
+            topic.pauseReplication(p.b.name, false).get(10, TimeUnit.SECONDS);
+            Awaitility.await().until(() -> cursor.getPendingReadOpsCount() > 0);
+            topic.pauseReplication(p.b.name, true).get(10, TimeUnit.SECONDS);
+            first.restart();
+            Awaitility.await().until(() -> topic.getReplicators().get(p.b.name) instanceof SegmentReplicator r
+                    && r != first);
+            topic.sourceIdentity(p.b.name).get(10, TimeUnit.SECONDS); // all that the second one's start waits for
+            CompletableFuture.delayedExecutor(300, TimeUnit.MILLISECONDS).execute(() -> slow.complete(null));
+            Awaitility.await().until(() -> cursor.getPendingReadOpsCount() == 0);
+        } finally {
+            slow.complete(null);
+            bookies.setReadHandleInterceptor(null);
+        }
+        topic.pauseReplication(p.b.name, false).get(10, TimeUnit.SECONDS);
         assertCopied(p.a, p.b, t);
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.source;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import georep.nativelib.Layout;
 import georep.nativelib.Window;
 import io.netty.buffer.ByteBuf;
@@ -18,6 +19,7 @@ import org.apache.bookkeeper.mledger.Position;
 import org.apache.bookkeeper.mledger.PositionFactory;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
 import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

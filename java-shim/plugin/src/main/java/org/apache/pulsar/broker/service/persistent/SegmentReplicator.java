@@ -21,6 +21,7 @@ import org.apache.bookkeeper.mledger.ManagedLedgerException;
 import org.apache.bookkeeper.mledger.ManagedLedgerException.CursorAlreadyClosedException;
 import org.apache.bookkeeper.mledger.ManagedLedgerException.NoMoreEntriesToReadException;
 import org.apache.bookkeeper.mledger.Position;
+import org.apache.bookkeeper.mledger.impl.ManagedCursorImpl;
 import org.apache.pulsar.broker.PulsarServerException;
 import org.apache.pulsar.broker.service.BrokerService;
 import org.apache.pulsar.client.admin.PulsarAdmin;
@@ -112,7 +113,7 @@ public class SegmentReplicator extends PersistentReplicator
     }
 
     private void begin(SourceIdentity identity) {
-        if (hasPendingRead() && !cursor.cancelPendingReadRequest()) { // of an earlier session
+        if (hasPendingRead() && !cursor.cancelPendingReadRequest() || readsUnderWay()) { // of an earlier session
             brokerService.executor().schedule(() -> {
                 try {
                     begin(identity);
@@ -136,6 +137,14 @@ public class SegmentReplicator extends PersistentReplicator
             s.pause(true);
         }
         s.start();
+    }
+
+    /**
+     * A read that an earlier replicator of this cursor has begun moves the read position when it ends; after the rewind
+     * below it would skip entries, and what is sent behind them would make them count as stored.
+     */
+    private boolean readsUnderWay() {
+        return cursor instanceof ManagedCursorImpl c && c.getPendingReadOpsCount() > 0;
     }
 
     @Override
