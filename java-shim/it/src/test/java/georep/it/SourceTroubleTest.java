@@ -99,17 +99,30 @@ class SourceTroubleTest {
     }
 
     @Test
+    void aChunkedMessageMayHaveMoreChunksThanAQueueHasPlaces() throws Exception {
+        String t = p.topic("many", 1, 1);
+        int chunks = p.a.broker.getConfiguration().getReplicationProducerQueueSize() + 50;
+        chunked(t, 1000, chunks * 1000);
+        await(p.a, p.b, t, Duration.ofSeconds(60), chunks);
+    }
+
+    @Test
     void aChunkedMessageMayBeLargerThanWhatOthersMayHold() throws Exception {
         String t = p.topic("large", 1, 1);
+        chunked(t, 200_000, 3 * CAP);
+        await(p.a, p.b, t, Duration.ofSeconds(30), (int) Math.ceil(3.0 * CAP / 200_000));
+    }
+
+    private void chunked(String topic, int chunk, int bytes) throws Exception {
         ProducerConfigurationData c = new ProducerConfigurationData();
-        c.setTopicName(SegmentLog.segments(p.a, t).get(0));
+        c.setTopicName(SegmentLog.segments(p.a, topic).get(0));
         c.setBatchingEnabled(false);
         c.setChunkingEnabled(true);
-        c.setChunkMaxMessageSize(200_000);
+        c.setChunkMaxMessageSize(chunk);
+        c.setMaxPendingMessages(0);
         try (Producer<byte[]> producer = p.a.internalClient().createSegmentProducerAsync(c, Schema.BYTES)
                 .get(20, TimeUnit.SECONDS)) {
-            producer.newMessage().key("k").value(new byte[3 * CAP]).send();
+            producer.newMessage().value(new byte[bytes]).send();
         }
-        await(p.a, p.b, t, Duration.ofSeconds(30), (int) Math.ceil(3.0 * CAP / 200_000));
     }
 }

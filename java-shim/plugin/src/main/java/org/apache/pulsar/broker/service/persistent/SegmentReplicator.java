@@ -234,8 +234,9 @@ public class SegmentReplicator extends PersistentReplicator
             if (waitForCursorRewindingRefCnf > 0 || state != State.Started || hasPendingRead()) {
                 return null;
             }
-            int permits = Math.min(entries, producerQueueSize - getInflightMessagesCount());
-            return permits <= 0 ? null : createOrRecycleInFlightTaskIntoQueue(cursor.getReadPosition(), permits);
+            // the window has the say: it may hold more chunks of one message than the queue has places
+            int permits = Math.min(entries, Math.max(1, producerQueueSize - getInflightMessagesCount()));
+            return createOrRecycleInFlightTaskIntoQueue(cursor.getReadPosition(), permits);
         }
     }
 
