@@ -130,8 +130,8 @@ class RawEntriesTest {
     @Test
     void badQuestionsAreRefused() throws Exception {
         Federation.topic("topic://t/raw/bad", 1, b);
-        for (String q : new String[] {"bad/0?from=x", "bad/0?from=1:2:3", "bad/0?from=-1:0", "bad/0?max=0",
-                "bad/0?max=1001"}) {
+        for (String q : List.of("bad/0?from=x", "bad/0?from=1:2:3", "bad/0?from=-1:0", "bad/0?max=0",
+                "bad/0?max=1001")) {
             assertThat(page(q).statusCode()).as(q).isEqualTo(400);
         }
         assertThat(page("bad/99").statusCode()).isEqualTo(404);

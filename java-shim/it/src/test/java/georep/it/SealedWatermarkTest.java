@@ -10,8 +10,8 @@ import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
 import org.junit.jupiter.api.Test;
 
 /**
- * A managed ledger that is terminated answers none of the writes that are in flight, so the topic counts them as pending
- * for good. The watermark is final all the same; a source would wait for it for ever.
+ * A managed ledger that is terminated answers none of the writes that are in flight, so the topic counts them as
+ * pending for good. The watermark is final all the same; a source would wait for it for ever.
  */
 class SealedWatermarkTest {
     private static final String SEGMENT = "segment://t/sealed/x/0000-ffff-0";

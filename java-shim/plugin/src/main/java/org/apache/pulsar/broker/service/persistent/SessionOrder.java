@@ -14,8 +14,8 @@ import org.apache.pulsar.broker.service.AbstractReplicator;
  *   sequence ids of one session:  0 1 2 (3 refused: size, delay, checksum) 4 5 -> refused as well, until it reconnects
  * </pre>
  *
- * A session's SEND commands are numbered from 0 without a gap, so a gap is an entry that was refused, by whomever: a bad
- * checksum never reaches the topic. Classic replicators number otherwise and are let through; their names tell them
+ * A session's SEND commands are numbered from 0 without a gap, so a gap is an entry that was refused, by whomever: a
+ * bad checksum never reaches the topic. Classic replicators number otherwise and are let through; their names tell them
  * apart. One session's calls come from its connection's thread.
  */
 final class SessionOrder {
