@@ -97,7 +97,7 @@ func (w *Window) handOverFitting(r *ready, it *item, dec *placement.Decision) bo
 	switch {
 	case it.cut:
 		return w.handOverBatch(r, it, placement.TooLarge)
-	case it.stored != nil || len(it.out) > 0:
+	case it.stored != nil || len(it.out) > 0 || it.verify:
 		return w.handOverBatch(r, it, placement.Masked)
 	}
 	switch w.fateOf(it) {
@@ -178,6 +178,12 @@ func (w *Window) handOverBatch(r *ready, it *item, reason placement.Reason) bool
 		it.unkeyed = true
 		w.giveSlotBack()
 		return w.handOverUnkeyed(r, it)
+	}
+	if it.verify {
+		w.giveSlotBack()
+		it.whole = true
+		w.complete(it)
+		return true
 	}
 	if it.wide = outside(b, w.cfg.Source.Range); it.wide && !w.wideOpen() {
 		w.giveSlotBack()

@@ -33,6 +33,7 @@ type item struct {
 	stored    rebatch.Mask // messages known to be stored; nil = none
 	whole     bool         // known to be stored completely
 	cut       bool         // must be re-batched: the destination found it too large
+	verify    bool         // the destination has it, if it can be opened; see mayHavePassed
 	unkeyed   bool         // was opened and has no key at all
 	wide      bool         // was opened and has keys outside the source segment
 	trouble   []trouble    // destinations that refused it

@@ -32,6 +32,13 @@ func (w *Window) Outcome(sendID uint64, o Outcome) {
 			return
 		}
 		w.counters.DuplicateReceipts++
+		if w.mayHavePassed(s) {
+			it := s.it
+			it.verify = true
+			w.endSend(s)
+			w.goBack(it)
+			return
+		}
 		w.acked(s)
 	case TooLarge:
 		w.tooLarge(s)
@@ -133,6 +140,14 @@ func (w *Window) noteRefusal(s *send) {
 			t.passed = true
 		}
 	}
+}
+
+// mayHavePassed says whether an earlier owner may have parked the batch, because
+// another layout asked for opening it and that failed, and let later ones pass:
+// the receipt then speaks of those. Opening it tells.
+func (w *Window) mayHavePassed(s *send) bool {
+	m := &s.it.meta
+	return w.cfg.ParkedPass && s.messages == nil && m.HasBatch && !m.Encrypted && !m.HasChunk && !s.it.unkeyed
 }
 
 // overtaken says whether a "duplicate" receipt for s can mean that something

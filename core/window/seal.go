@@ -102,7 +102,7 @@ func (w *Window) fateOf(it *item) fate {
 		if !d.covers(it.pos, 0) || !d.rng.Overlaps(w.cfg.Source.Range) {
 			continue
 		}
-		if d.covers(it.pos, entry.Whole) && d.rng.Covers(w.cfg.Source.Range) && d.tookWhole(it) {
+		if d.covers(it.pos, entry.Whole) && d.rng.Covers(w.cfg.Source.Range) && d.tookWhole(it) && !w.cfg.ParkedPass {
 			return fateStored
 		}
 		f = fatePart
@@ -112,7 +112,8 @@ func (w *Window) fateOf(it *item) fate {
 
 // tookWhole says whether d, which covers the source segment, took the batch
 // unopened. Of one that had to be opened only opening it tells whether it could
-// be: if not, it was parked and others may have passed it.
+// be: if not, it was parked and others may have passed it. Where they may pass,
+// that holds for every batch, because other layouts may have asked for opening it.
 func (d *dest) tookWhole(it *item) bool {
 	if d.seg.Profile == keyhash.M1 {
 		return true

@@ -30,12 +30,18 @@ func (c *Checker) duplicate(l *Life, e *Entry, i int, priors []copyOf, d *Dest, 
 	for _, p := range priors {
 		otherCut = otherCut || p.dest == d && p.Cut != sent.Cut
 	}
+	untold := false // part of the entry lies where nobody could tell of
+	for _, cs := range l.fate(e).copies {
+		for _, p := range cs {
+			untold = untold || p.dest.Pruned && !from.Told[p.dest]
+		}
+	}
 	for _, p := range priors {
 		switch {
 		case p.dest.Life < d.Life: // the topic that had it was deleted
 		case p.dest == d && otherCut:
 			c.Stats.AllowedCut++
-		case p.dest != d && p.dest.Pruned && !from.Told[p.dest]:
+		case untold:
 			c.Stats.AllowedPruned++
 		case p.dest != d && e.Unit != nil && !c.hasAll(l, e.Unit, p.dest):
 			c.Stats.AllowedChunks++

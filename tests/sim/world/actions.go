@@ -22,8 +22,8 @@ func spoil(b []byte) {
 }
 
 // drain carries out actions until none is left, or now and then stops early, as
-// a driver does whose thread is taken away.
-func (rp *replicator) drain() {
+// a driver does whose thread is taken away (never with all).
+func (rp *replicator) drain(all bool) {
 	w := rp.w
 	acts := make([]window.Action, 0, 1+w.rng.IntN(12))
 	space := 1 << 14
@@ -57,7 +57,7 @@ func (rp *replicator) drain() {
 		if len(out) == 0 {
 			return
 		}
-		if w.rng.IntN(40) == 0 {
+		if !all && w.rng.IntN(40) == 0 {
 			rp.wake()
 			return
 		}

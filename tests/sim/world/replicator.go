@@ -133,7 +133,7 @@ func (rp *replicator) learnRemote() {
 			return
 		}
 		if rp.cur.life != life {
-			rp.drain() // what was acknowledged by the old one is done
+			rp.drain(true) // what was acknowledged by the old one is done
 			rp.cur.life = life
 			rp.life.Recreated(rp.seg.log, func(e *check.Entry) bool { return rp.lent[e.Pos] == nil && rp.win.Has(e.Pos) })
 		}
@@ -167,9 +167,9 @@ func (rp *replicator) wake() {
 // pump feeds the window and carries out what it says.
 func (rp *replicator) pump() {
 	rp.feed()
-	rp.drain()
+	rp.drain(false)
 	rp.feed()
-	rp.drain()
+	rp.drain(false)
 	if rp.win.NeedsTick() && !rp.ticking {
 		rp.ticking = true
 		rp.w.after(1+rp.w.rng.Int64N(6), func() {
