@@ -76,7 +76,7 @@ func (w *Window) RemoteInstance(id string) {
 		if it.state != itemOpen || it.gone {
 			continue
 		}
-		it.stored, it.whole, it.trouble = nil, false, it.trouble[:0]
+		it.stored, it.whole, it.verify, it.trouble = nil, false, false, it.trouble[:0]
 		w.goBack(it)
 	}
 }
