@@ -12,7 +12,7 @@ final class Sabotage {
     /** What happens to the entry; SWAP: the next one of its stream is stored before it. */
     enum Kind { NONE, REMOVE, SWAP, REPEAT }
 
-    private static final int AFTER = 40; // replicated entries are left alone
+    private static final int AFTER = 20; // replicated entries are left alone
 
     private static volatile Kind kind = Kind.NONE;
     private static final AtomicInteger SEEN = new AtomicInteger();
