@@ -176,7 +176,7 @@ class SourceEntriesTest {
     void expiredEntriesDoNotTravel() throws Exception {
         String ns = SourcePair.NS + "-ttl";
         Federation.of(ns, p.a, p.b);
-        p.a.admin().namespaces().setNamespaceMessageTTL(ns, 1);
+        p.a.admin().namespaces().setNamespaceMessageTTL(ns, 5);
         String t = "topic://" + ns + "/x";
         Federation.topic(t, 1, p.a, p.b);
         Rise r = new Rise(p.a, p.b, "droppedBy.expired");
@@ -190,7 +190,7 @@ class SourceEntriesTest {
         Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> // the read that was waiting has it
                 assertThat(SourcePair.status(p.a, t).get(0).path("window").path("entries").asLong()).isEqualTo(1));
         Publish.v5(p.a, t, 1, 50, 5);
-        TimeUnit.MILLISECONDS.sleep(1500); // the TTL passes
+        TimeUnit.MILLISECONDS.sleep(5500); // the TTL passes
         Publish.v5(p.a, t, 50, 60, 5);
         source.pause(false);
         Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() ->

@@ -6,9 +6,14 @@ import static georep.it.SourcePair.assertCopied;
 import static georep.it.SourcePair.id;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import georep.it.SourcePair.Rise;
+import georep.plugin.source.SourceBroker;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -23,6 +28,19 @@ class SourceReplicationTest {
     @BeforeAll
     void start() throws Exception {
         p = SourcePair.start(false);
+    }
+
+    /** Slots and bytes come back on every way that an entry can take. */
+    @AfterEach
+    void budgetIsIdleAgain() {
+        for (Cluster c : new Cluster[]{p.a, p.b}) {
+            Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
+                JsonNode b = SourceBroker.of(c.broker).status().budget();
+                assertThat(b.path("slotsInUse").asLong()).as("slots, %s", b).isZero();
+                assertThat(b.path("waiting").asLong()).as("waiting, %s", b).isZero();
+                assertThat(b.path("inFlightBytes").asLong()).as("bytes in flight, %s", b).isZero();
+            });
+        }
     }
 
     @AfterAll

@@ -68,7 +68,9 @@ final class StoredMessages {
             SingleMessageMetadata s = new SingleMessageMetadata();
             ByteBuf one = Commands.deSerializeSingleMessageInBatch(payload, s, i, n);
             add(s.getPartitionKey(), one, from, segment);
+            one.release();
         }
+        payload.release();
     }
 
     private void add(String key, ByteBuf value, String from, long segment) {
