@@ -187,6 +187,7 @@ func (it *item) settleTrouble(s *send) {
 func (w *Window) parkOvertaken(it *item) {
 	w.counters.Overtaken++
 	w.park(it, placement.Overtaken)
+	w.goBack(it) // nothing more passes it
 }
 
 // tooLarge cuts a batch that the destination found too large, and parks what

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"georep/core/layout"
+	"georep/core/placement"
 )
 
 // SetRemote takes the remote's state: its complete DAG, sealed segments too,
@@ -73,7 +74,15 @@ func (w *Window) RemoteInstance(id string) {
 		w.closeProducer(d)
 	}
 	for _, it := range w.items {
-		if it.state != itemOpen || it.gone {
+		if it.state == itemParked && it.parked == placement.Overtaken && it.data != nil {
+			it.state = itemOpen // what overtook it is gone
+			w.parkedN--
+		}
+		switch {
+		case it.state == itemParked && !w.passes(it.parked):
+			w.goBack(it) // nothing may pass it on the new topic either
+			continue
+		case it.state != itemOpen || it.gone:
 			continue
 		}
 		it.stored, it.whole, it.verify, it.trouble = nil, false, false, it.trouble[:0]
