@@ -13,6 +13,9 @@ for folder in sys.argv[1:]:
         suite = ET.parse(report).getroot()
         for key in total:
             total[key] += int(suite.get(key, 0))
+        for case in suite.iter("testcase"):
+            if case.find("flakyFailure") is not None or case.find("flakyError") is not None:
+                print(f"  passed at the second try only: {case.get('classname')}.{case.get('name')}")
         slow.append((float(suite.get("time", "0").replace(",", "")), suite.get("name"), suite.get("tests")))
 for seconds, name, tests in sorted(slow, reverse=True):
     print(f"  {seconds:7.1f} s  {tests:>3} tests  {name}")
