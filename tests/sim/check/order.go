@@ -11,8 +11,10 @@ func (c *Checker) count(l *Life, d *Dest, e *Entry, idx []int, from *Sender, sen
 		m := e.Messages[i]
 		c.duplicate(l, e, i, f.copies[i], d, from, sent)
 		// What an operator skipped may come late, after a cursor that forgot the skip.
-		// So may what is compacted out as a whole, which no consumer sees.
-		if len(f.copies[i]) == 0 && !f.skipped && !f.passed && !e.MayStay && !(e.Batch && e.Encrypted && c.Place) {
+		// So may what is compacted out as a whole, which no consumer sees, and what was
+		// parked where the operator lets others pass.
+		late := f.skipped || f.passed || e.MayStay || c.Pass && f.parked
+		if len(f.copies[i]) == 0 && !late && !(e.Batch && e.Encrypted && c.Place) {
 			in := fmt.Sprintf("%d/%s", d.Life, m.Stream)
 			if top := l.last[in]; m.UID < top {
 				c.fail(KeyOrder, e, "message %d (%d) of stream %q is first stored in %s segment %d after %d",
