@@ -2,7 +2,9 @@
 package georep.it;
 
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.pulsar.client.api.v5.Producer;
@@ -13,6 +15,7 @@ import org.awaitility.Awaitility;
 /** Keyed messages of the v5 client, published without a pause until it is closed; at most 400 unacknowledged. */
 final class Traffic implements AutoCloseable {
     private static final int WINDOW = 400;
+    private static final int ATTEMPTS = 100;
 
     private final PulsarClient client;
     private final Producer<byte[]> producer;
@@ -43,16 +46,7 @@ final class Traffic implements AutoCloseable {
         try {
             while (!stop && failure.get() == null) {
                 free.acquire();
-                int n = next.getAndIncrement();
-                producer.async().newMessage().key("k" + n % keys)
-                        .value(Publish.text(n, keys).getBytes(StandardCharsets.UTF_8)).send().whenComplete((id, e) -> {
-                            free.release();
-                            if (e != null) {
-                                failure.compareAndSet(null, e);
-                            } else {
-                                stored.incrementAndGet();
-                            }
-                        });
+                send(next.getAndIncrement(), 1);
             }
             free.acquire(WINDOW);
         } catch (Throwable e) {
@@ -60,11 +54,30 @@ final class Traffic implements AutoCloseable {
         }
     }
 
+    /**
+     * Sends a message until it is stored. At a seal this client may fail a message that it never sent, where it should
+     * route it again; an application sends it again.
+     */
+    private void send(int n, int attempt) {
+        producer.async().newMessage().key("k" + n % keys)
+                .value(Publish.text(n, keys).getBytes(StandardCharsets.UTF_8)).send().whenComplete((id, e) -> {
+                    if (e == null) {
+                        stored.incrementAndGet();
+                        free.release();
+                    } else if (attempt < ATTEMPTS && String.valueOf(e.getMessage()).contains("not found in active")) {
+                        CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS).execute(() -> send(n, attempt + 1));
+                    } else {
+                        failure.compareAndSet(null, e);
+                        free.release();
+                    }
+                });
+    }
+
     /** Waits until so many more messages are stored. */
     void more(int messages) {
         int target = stored.get() + messages;
-        Awaitility.await().atMost(60, java.util.concurrent.TimeUnit.SECONDS).pollInterval(5,
-                java.util.concurrent.TimeUnit.MILLISECONDS)
+        Awaitility.await().atMost(60, TimeUnit.SECONDS).pollInterval(5,
+                TimeUnit.MILLISECONDS)
                         .until(() -> stored.get() >= target || failure.get() != null);
     }
 
