@@ -78,6 +78,7 @@ func (rp *replicator) askBacklog(id uint64) {
 		backlog, found := int64(a.backlog(rp.r)), !a.pruned && w.rng.IntN(12) > 0
 		if w.opt.pass {
 			if o := w.running(a, rp.r); o != nil {
+				o.drain(true) // what is parked is told first
 				backlog -= int64(o.win.Status().PassedN)
 			}
 		}
