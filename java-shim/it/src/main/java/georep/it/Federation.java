@@ -4,6 +4,7 @@ package georep.it;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import org.apache.pulsar.common.policies.data.RetentionPolicies;
 import org.apache.pulsar.common.policies.data.TenantInfo;
 
 /** Makes clusters know each other and namespaces replicate; each has a configuration store of its own. */
@@ -57,6 +58,8 @@ public final class Federation {
     private static void namespaceAt(Cluster c, String name) throws Exception {
         if (!c.admin().namespaces().getNamespaces(name.substring(0, name.indexOf('/'))).contains(name)) {
             c.admin().namespaces().createNamespace(name);
+            // tests read whole logs: a broker that starts again drops closed ledgers without subscriptions otherwise
+            c.admin().namespaces().setRetention(name, new RetentionPolicies(-1, -1));
         }
     }
 
