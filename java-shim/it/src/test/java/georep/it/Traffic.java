@@ -65,7 +65,8 @@ final class Traffic implements AutoCloseable {
                         stored.incrementAndGet();
                         free.release();
                     } else if (attempt < ATTEMPTS && String.valueOf(e.getMessage()).contains("not found in active")) {
-                        CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS).execute(() -> send(n, attempt + 1));
+                        CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS)
+                                .execute(() -> send(n, attempt + 1));
                     } else {
                         failure.compareAndSet(null, e);
                         free.release();
