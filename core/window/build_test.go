@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -124,7 +125,11 @@ func buildEntry(p keyhash.Profile, opts []string) []byte {
 	body = append(append(body, m...), payload...)
 	out := binary.BigEndian.AppendUint16(nil, 0x0e01)
 	out = binary.BigEndian.AppendUint32(out, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
-	return append(out, body...)
+	out = append(out, body...)
+	if slices.Contains(opts, "damaged") {
+		out[len(out)-1] ^= 1
+	}
+	return out
 }
 
 func describe(a *Action) string {

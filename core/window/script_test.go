@@ -96,7 +96,7 @@ func (s *script) run(block string) string {
 
 func (s *script) command(f []string, out *strings.Builder) error {
 	switch f[0] {
-	case "want", "status", "counters":
+	case "want", "status", "counters", "needs-tick":
 		fmt.Fprintln(out, s.show(f[0]))
 	case "window":
 		return s.open(f[1:])
@@ -125,6 +125,8 @@ func (s *script) command(f []string, out *strings.Builder) error {
 		return s.watermark(f[1:])
 	case "granted":
 		s.w.Granted()
+	case "ended":
+		s.w.SourceEnded()
 	case "schema":
 		if len(f) == 3 {
 			s.w.SchemaMapped([]byte(f[1]), []byte(f[2]))
@@ -153,6 +155,8 @@ func (s *script) show(what string) string {
 	case "want":
 		e, b := s.w.Want()
 		return fmt.Sprintf("entries=%d bytes=%d", e, b)
+	case "needs-tick":
+		return fmt.Sprint(s.w.NeedsTick())
 	case "counters":
 		return nonZero(s.w.Counters())
 	}
@@ -200,6 +204,8 @@ func (s *script) open(opts []string) error {
 			c.MaxInFlightEntries = int(s.int(v))
 		case "bytes":
 			c.MaxInFlightBytes = s.int(v)
+		case "age":
+			c.MaxUnitMillis = s.int(v)
 		case "units":
 			c.MaxOpenUnits = int(s.int(v))
 		}
