@@ -40,7 +40,7 @@ two_clusters() {
 stage "native library" native
 stage "go, with the race detector" go_race
 if [ "$kind" = short ]; then
-    stage "simulator, 200 seeds" make --no-print-directory sim SEEDS=200
+    stage "simulator, 600 seeds" make --no-print-directory sim SEEDS=600
 else
     stage "simulator, 2000 seeds" make --no-print-directory sim SEEDS=2000
     stage "fuzz" make --no-print-directory fuzz FUZZTIME="${FUZZTIME:-60s}"

@@ -44,7 +44,7 @@ type Summary struct {
 const maxKept = 10
 
 // everyKindFrom is the number of seeds from which on nothing may be missed.
-const everyKindFrom = 200
+const everyKindFrom = 500
 
 // Play runs the seeds.
 func Play(o Options) *Summary {

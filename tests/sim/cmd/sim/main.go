@@ -5,7 +5,7 @@
 //	sim -seeds 2000 -first 1
 //
 // It prints a table of the faults hit and of the machines' branches taken, and
-// at last one line: seeds n events m faults k violations v (rate). From 200 seeds
+// at last one line: seeds n events m faults k violations v (rate). From 500 seeds
 // on, a fault or branch that was never met fails the run.
 package main
 
