@@ -16,7 +16,7 @@ import (
 func (w *World) chaos() {
 	w.brokers()
 	w.layouts()
-	w.owners2()
+	w.ownerships()
 	if w.rng.IntN(3) == 0 {
 		w.pruneSource()
 	}
@@ -132,8 +132,8 @@ func (r *remote) cutting() (id uint64, ok bool) {
 	return 0, false
 }
 
-// owners2 changes owners, pauses, resets and skips.
-func (w *World) owners2() {
+// ownerships changes owners, pauses, resets and skips.
+func (w *World) ownerships() {
 	rp := pick(w, w.replicators)
 	if rp == nil {
 		return

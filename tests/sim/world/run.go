@@ -85,7 +85,7 @@ func (w *World) settle() {
 			}
 		}
 	}
-	w.finish2()
+	w.emptyHanded()
 }
 
 // operator looks in now and then and skips what is parked.
@@ -111,8 +111,8 @@ func (w *World) drained() bool {
 	return true
 }
 
-// finish2 checks that nothing is held once everything is through.
-func (w *World) finish2() {
+// emptyHanded checks that nothing is held once everything is through.
+func (w *World) emptyHanded() {
 	for range 2000 { // answers that are still on their way
 		if !w.next() || w.chk.First() != nil {
 			break
