@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import georep.it.SourcePair.Rise;
 import georep.plugin.source.SourceBroker;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -59,6 +60,38 @@ class SourceReplicationTest {
         assertCopied(p.a, p.b, t);
         assertThat(r.of("verbatim")).isPositive();
         assertThat(r.of("parts")).isZero();
+    }
+
+    /** The broker's /metrics name every metric of the source once, with help and type, and count what was sent. */
+    @Test
+    void metricsCountByPath() throws Exception {
+        String t = p.topic("metrics", 1, 2);
+        long before = metric("pulsar_georep_entries_total", "rebatched");
+        Publish.v5(p.a, t, 0, 500, 40);
+        assertCopied(p.a, p.b, t);
+        Awaitility.await().atMost(Duration.ofSeconds(40)).untilAsserted(() -> { // the broker keeps a page for a while
+            assertThat(metric("pulsar_georep_entries_total", "rebatched")).isGreaterThan(before);
+            assertThat(metric("pulsar_georep_bytes_total", "rebatched")).isPositive();
+        });
+        List<String> lines = metrics();
+        for (String name : List.of("entries_total", "bytes_total", "parts_total", "parked", "backlog", "delay_seconds",
+                "stalled", "blocked", "segments", "budget_tokens", "budget_slots_in_use", "budget_waiting",
+                "budget_in_flight_bytes")) {
+            String full = "pulsar_georep_" + name + " ";
+            assertThat(lines.stream().filter(l -> l.startsWith("# HELP " + full))).as(name).hasSize(1);
+            assertThat(lines.stream().filter(l -> l.startsWith("# TYPE " + full))).as(name).hasSize(1);
+        }
+    }
+
+    private List<String> metrics() throws Exception {
+        return Http.get(p.a.broker, "/metrics/", null).body().lines().filter(l -> l.contains("pulsar_georep_"))
+                .toList();
+    }
+
+    private long metric(String name, String path) throws Exception {
+        String start = name + "{cluster=\"cluster-a\",remote_cluster=\"cluster-b\",path=\"" + path + "\"} ";
+        return metrics().stream().filter(l -> l.startsWith(start)).mapToLong(l ->
+                Long.parseLong(l.substring(start.length()).trim())).sum();
     }
 
     @Test
