@@ -46,7 +46,7 @@ final class RemoteTopic {
      */
     record State(byte[] state, String instance, long epoch, int maxMessageBytes) { }
 
-    /** A segment's driver; called on any thread, must not block. */
+    /** A segment's driver; called in order, on any thread and under the topic's lock: must not block. */
     interface Listener {
         /** Writing is allowed, on this layout. */
         void onSupported(State s);
@@ -115,19 +115,13 @@ final class RemoteTopic {
 
     /** Adds a segment and tells it where things stand. */
     void add(Listener l) {
-        State s;
-        int why;
-        String text;
         synchronized (this) {
             listeners.add(l);
-            s = state;
-            why = block;
-            text = reason;
-        }
-        if (why == 0) {
-            l.onSupported(s);
-        } else {
-            l.onBlocked(why, text);
+            if (block == 0) {
+                l.onSupported(state);
+            } else {
+                l.onBlocked(block, reason);
+            }
         }
     }
 
@@ -252,9 +246,7 @@ final class RemoteTopic {
             if (askAgain || watchedEpoch > s.epoch) {
                 again(soon);
             }
-        }
-        for (Listener l : listeners) {
-            l.onSupported(s);
+            listeners.forEach(l -> l.onSupported(s));
         }
         if (start != null) {
             LOG.info("[{}] replication to {} is supported, layout epoch {}", topic, remote, s.epoch);
@@ -306,9 +298,7 @@ final class RemoteTopic {
             block = why;
             reason = text;
             again(pause);
-        }
-        for (Listener l : listeners) {
-            l.onBlocked(why, text);
+            listeners.forEach(l -> l.onBlocked(why, text));
         }
     }
 
