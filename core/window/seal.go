@@ -6,6 +6,7 @@ import (
 	"georep/core/entry"
 	"georep/core/keyhash"
 	"georep/core/layout"
+	"georep/core/placement"
 	"georep/core/rebatch"
 )
 
@@ -51,6 +52,12 @@ func (w *Window) resolve(d *dest) {
 			it := s.it
 			w.endSend(s)
 			w.parkOvertaken(it)
+		case s.messages == nil && !s.it.frame.ChecksumValid():
+			it := s.it // it was refused, and the watermark is that of a later one
+			w.endSend(s)
+			w.counters.ChecksumErrors++
+			w.park(it, placement.Checksum)
+			w.goBack(it)
 		default:
 			w.acked(s)
 		}
