@@ -9,7 +9,9 @@ import org.apache.bookkeeper.mledger.ManagedLedgerException;
 import org.apache.bookkeeper.mledger.Position;
 import org.apache.pulsar.broker.service.BrokerService;
 import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
+import org.apache.pulsar.client.impl.GeoReplicationProducerImpl;
 import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.protocol.Commands;
 
 /** A segment of B that loses, repeats or reorders one replicated entry behind everybody's back. */
 final class SabotagedTopic extends ReplicatedSegmentTopic {
@@ -39,6 +41,7 @@ final class SabotagedTopic extends ReplicatedSegmentTopic {
             Held first = held;
             held = null;
             if (shareKey(first.entry(), entry)) {
+                name(context, entry);
                 swap(first, entry.copy(), context);
                 return;
             }
@@ -47,6 +50,7 @@ final class SabotagedTopic extends ReplicatedSegmentTopic {
         }
         switch (Sabotage.take()) {
             case REMOVE -> {
+                name(context, entry);
                 Position last = getManagedLedger().getLastConfirmedEntry();
                 context.completed(null, last.getLedgerId(), last.getEntryId() + 1); // as if
             }
@@ -55,9 +59,22 @@ final class SabotagedTopic extends ReplicatedSegmentTopic {
                 super.publishMessage(entry, context);
                 store(again, null, position -> { });
             }
-            case SWAP -> held = new Held(entry.copy(), context);
+            case SWAP -> {
+                name(context, entry);
+                held = new Held(entry.copy(), context);
+            }
             default -> super.publishMessage(entry, context);
         }
+    }
+
+    /** The receipt has to name the source position, as it does where the entry takes the usual way. */
+    private void name(PublishContext context, ByteBuf entry) {
+        String key = GeoReplicationProducerImpl.MSG_PROP_REPL_SOURCE_POSITION;
+        Commands.peekMessageMetadata(entry, getName(), -1).getPropertiesList().stream()
+                .filter(p -> p.getKey().equals(key)).findFirst().ifPresent(p -> {
+                    String[] n = p.getValue().split(":");
+                    context.setProperty(key, new long[] {Long.parseLong(n[0]), Long.parseLong(n[1])});
+                });
     }
 
     private static boolean shareKey(ByteBuf first, ByteBuf second) {
