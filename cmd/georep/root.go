@@ -16,7 +16,7 @@ import (
 const (
 	exitNo    = 1 // the answer is no
 	exitUsage = 2 // flags or arguments
-	exitInput = 3 // a file, hex text, layout or entry
+	exitInput = 3 // a file, hex text, layout or entry; a cluster that can not be asked
 )
 
 // commands makes the subcommands. A command's file appends its constructor in an
@@ -49,7 +49,7 @@ func badUsage(format string, args ...any) error {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:           "georep",
-		Short:         "Geo-replication of Pulsar's scalable topics: inspect, place, re-batch",
+		Short:         "Geo-replication of Pulsar's scalable topics: status, parked entries, inspection",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,15 +14,9 @@ import (
 
 func init() { commands = append(commands, newVerify) }
 
-// verifyFlags are the addresses of two clusters.
-type verifyFlags struct {
-	admin, service       []string
-	token, tokenFile, ca []string
-	json                 bool
-}
-
 func newVerify() *cobra.Command {
-	var f verifyFlags
+	var f connection
+	var service []string
 	c := &cobra.Command{
 		Use:   "verify --admin-url A --admin-url B TOPIC",
 		Short: "Compare a topic's logs in two clusters: lost, duplicate, reordered, changed messages",
@@ -40,22 +32,18 @@ from one cluster only can not be compared.
 
   --admin-url      address of a cluster's admin endpoint; twice
                    (GEOREP_ADMIN_URL: both, separated by a comma)
-  --service-url    accepted beside each --admin-url; entries are read over HTTP only
   --token, --token-file, --tls-ca
                    once for both clusters, or twice, in the order of --admin-url
                    (GEOREP_TOKEN, GEOREP_TOKEN_FILE, GEOREP_TLS_CA)
+  --service-url    accepted and not used: entries are read over HTTP
 
 Exit status: 0 equal, 1 different (up to ` + fmt.Sprint(verify.MaxDifferences) + ` differences are listed), 2 bad usage,
 3 a cluster or topic that can not be read.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return runVerify(c, &f, args[0]) },
 	}
-	c.Flags().StringArrayVar(&f.admin, "admin-url", nil, "admin URL of a cluster; give it twice")
-	c.Flags().StringArrayVar(&f.service, "service-url", nil, "broker URL of a cluster; not needed")
-	c.Flags().StringArrayVar(&f.token, "token", nil, "bearer token")
-	c.Flags().StringArrayVar(&f.tokenFile, "token-file", nil, "file that holds the bearer token")
-	c.Flags().StringArrayVar(&f.ca, "tls-ca", nil, "file with the PEM certificates to trust")
-	c.Flags().BoolVar(&f.json, "json", false, "print the report as JSON")
+	f.register(c)
+	c.Flags().StringArrayVar(&service, "service-url", nil, "broker address; accepted and not used")
 	return c
 }
 
@@ -75,12 +63,12 @@ type verifyReport struct {
 	verify.Report
 }
 
-func runVerify(c *cobra.Command, f *verifyFlags, name string) error {
+func runVerify(c *cobra.Command, f *connection, name string) error {
 	topic, err := adminclient.ParseTopic(name)
 	if err != nil {
 		return badUsage("%w", err)
 	}
-	clients, err := f.clients()
+	clients, err := f.clients(2)
 	if err != nil {
 		return err
 	}
@@ -135,65 +123,4 @@ func (r *verifyReport) print(c *cobra.Command) error {
 	}
 	_, err := fmt.Fprint(c.OutOrStdout(), b.String())
 	return err
-}
-
-// clients makes the two clients out of flags and environment.
-func (f *verifyFlags) clients() ([2]*adminclient.Client, error) {
-	var out [2]*adminclient.Client
-	urls := f.admin
-	if len(urls) == 0 {
-		urls = split(os.Getenv("GEOREP_ADMIN_URL"))
-	}
-	if len(urls) != 2 {
-		return out, badUsage("two clusters are compared: give --admin-url twice, or GEOREP_ADMIN_URL=A,B")
-	}
-	if len(f.token) > 0 && len(f.tokenFile) > 0 {
-		return out, badUsage("--token and --token-file exclude each other")
-	}
-	for i := range out {
-		o := adminclient.Options{URL: urls[i]}
-		var file string
-		var err error
-		if o.Token, err = nth("--token", f.token, "GEOREP_TOKEN", i); err != nil {
-			return out, err
-		}
-		if file, err = nth("--token-file", f.tokenFile, "GEOREP_TOKEN_FILE", i); err != nil {
-			return out, err
-		}
-		if o.TLSCA, err = nth("--tls-ca", f.ca, "GEOREP_TLS_CA", i); err != nil {
-			return out, err
-		}
-		if o.Token == "" && file != "" {
-			b, err := os.ReadFile(file)
-			if err != nil {
-				return out, badInput("--token-file", err)
-			}
-			o.Token = string(b)
-		}
-		switch out[i], err = adminclient.New(o); {
-		case errors.Is(err, adminclient.ErrOptions):
-			return out, badUsage("%w", err)
-		case err != nil:
-			return out, badInput("--tls-ca", err)
-		}
-	}
-	return out, nil
-}
-
-// nth returns the value of an option for cluster i: given once it is for both,
-// given twice each has its own, else the environment's.
-func nth(flag string, values []string, env string, i int) (string, error) {
-	switch len(values) {
-	case 0:
-		return os.Getenv(env), nil
-	case 1:
-		return values[0], nil
-	case 2:
-		return values[i], nil
-	}
-	return "", badUsage("%s: given %d times for two clusters", flag, len(values))
-}
-
-func split(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }

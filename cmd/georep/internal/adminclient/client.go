@@ -5,11 +5,13 @@
 // /admin/v2/scalable-repl.
 //
 // A [Client] may be used by any number of goroutines at once. Redirects to the
-// broker that owns what was asked for are followed with the token, but never
-// from https to http.
+// broker that owns what was asked for are followed with the token and with the
+// method and body of the call, but never to another scheme: a token that was
+// sent over TLS stays on it.
 package adminclient
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -41,6 +43,8 @@ var (
 	ErrTopic    = errors.New("adminclient: bad topic name")
 	ErrAnswer   = errors.New("adminclient: bad answer")
 	ErrNotFound = errors.New("adminclient: not found")
+	ErrConflict = errors.New("adminclient: refused")
+	ErrRedirect = errors.New("adminclient: bad redirect")
 )
 
 // Options says where a cluster is and who asks.
@@ -48,8 +52,11 @@ type Options struct {
 	URL     string        // http://host:port or https://host:port
 	Token   string        // sent as bearer token; empty = none
 	TLSCA   string        // file with the PEM certificates to trust; empty = the system's
-	Timeout time.Duration // of one request; 0 = 30 s
+	Timeout time.Duration // of one request; 0 = [DefaultTimeout]
 }
+
+// DefaultTimeout is the longest that one request may take.
+const DefaultTimeout = 30 * time.Second
 
 // Client calls one cluster.
 type Client struct {
@@ -66,7 +73,7 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("%w: admin URL %q is not http://host:port or https://host:port", ErrOptions, o.URL)
 	}
 	if o.Timeout == 0 {
-		o.Timeout = 30 * time.Second
+		o.Timeout = DefaultTimeout
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if o.TLSCA != "" {
@@ -91,11 +98,14 @@ func (c *Client) URL() string { return c.base.String() }
 // redirect carries the token over: net/http drops it when the host changes, and
 // here the host changes from one broker of the cluster to another.
 func (c *Client) redirect(next *http.Request, via []*http.Request) error {
-	if len(via) >= maxRedirects {
-		return errors.New("too many redirects")
-	}
-	if via[0].URL.Scheme == "https" && next.URL.Scheme != "https" {
-		return errors.New("redirected from https to http")
+	first := via[0]
+	switch {
+	case len(via) >= maxRedirects:
+		return fmt.Errorf("%w: more than %d", ErrRedirect, maxRedirects)
+	case next.URL.Scheme != first.URL.Scheme:
+		return fmt.Errorf("%w: from %s to %s; give the admin URL that is meant", ErrRedirect, first.URL.Scheme, next.URL)
+	case next.Method != first.Method: // 301, 302 and 303 turn a POST into a GET
+		return fmt.Errorf("%w: a %s became a %s of %s", ErrRedirect, first.Method, next.Method, next.URL)
 	}
 	c.authorize(next)
 	return nil
@@ -107,34 +117,14 @@ func (c *Client) authorize(r *http.Request) {
 	}
 }
 
-// StatusError is an answer that is no success.
-type StatusError struct {
-	Status int
-	URL    string
-	Text   string // the first 4 KiB of the body
-}
-
-// Error returns one line.
-func (e *StatusError) Error() string {
-	return fmt.Sprintf("%s answered %d: %s", e.URL, e.Status, strings.TrimSpace(e.Text))
-}
-
-// Unwrap returns [ErrNotFound] for 404.
-func (e *StatusError) Unwrap() error {
-	if e.Status == http.StatusNotFound {
-		return ErrNotFound
-	}
-	return nil
-}
-
-// get fetches path, which begins with '/' and is escaped. What may pass (no
-// connection, 429, 503) is tried again, with pauses.
-func (c *Client) get(ctx context.Context, path string) ([]byte, http.Header, error) {
+// call asks for path, which begins with '/' and is escaped; a body is sent as
+// JSON. What may pass is tried again, with pauses.
+func (c *Client) call(ctx context.Context, method, path string, body []byte) ([]byte, http.Header, error) {
 	pause := firstPause
 	for i := 1; ; i++ {
-		body, header, err := c.try(ctx, path)
-		if err == nil || i == attempts || !passing(err) {
-			return body, header, err
+		answer, header, err := c.try(ctx, method, path, body)
+		if err == nil || i == attempts || !passing(method, err) {
+			return answer, header, err
 		}
 		select {
 		case <-ctx.Done():
@@ -145,35 +135,35 @@ func (c *Client) get(ctx context.Context, path string) ([]byte, http.Header, err
 	}
 }
 
-func passing(err error) bool {
-	if s, ok := errors.AsType[*StatusError](err); ok {
-		return s.Status == http.StatusServiceUnavailable || s.Status == http.StatusTooManyRequests
-	}
-	_, ok := errors.AsType[*url.Error](err)
-	return ok
+func (c *Client) get(ctx context.Context, path string) ([]byte, http.Header, error) {
+	return c.call(ctx, http.MethodGet, path, nil)
 }
 
-func (c *Client) try(ctx context.Context, path string) ([]byte, http.Header, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.base.String(), "/")+path, nil)
+func (c *Client) try(ctx context.Context, method, path string, body []byte) ([]byte, http.Header, error) {
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.base.String(), "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err
 	}
 	c.authorize(r)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, hint(err)
 	}
 	defer answer.Body.Close()
+	from := answer.Request.URL.String() // of the broker that answered, behind the redirects
 	if answer.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, maxText))
-		return nil, nil, &StatusError{Status: answer.StatusCode, URL: r.URL.String(), Text: string(text)}
+		return nil, nil, &StatusError{Status: answer.StatusCode, Method: method, URL: from, Text: message(text)}
 	}
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	out, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", r.URL, err)
+		return nil, nil, fmt.Errorf("%s: %w", from, err)
 	}
-	if len(body) > maxAnswer {
-		return nil, nil, fmt.Errorf("%w: %s: more than %d bytes", ErrAnswer, r.URL, maxAnswer)
+	if len(out) > maxAnswer {
+		return nil, nil, fmt.Errorf("%w: %s: more than %d bytes", ErrAnswer, from, maxAnswer)
 	}
-	return body, answer.Header, nil
+	return out, answer.Header, nil
 }

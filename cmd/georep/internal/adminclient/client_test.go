@@ -5,9 +5,14 @@ package adminclient
 import (
 	"context"
 	"encoding/binary"
+	"encoding/pem"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"georep/core/entry"
@@ -105,14 +110,38 @@ func TestTriesAgain(t *testing.T) {
 	}
 }
 
-// The token goes along to another broker, but not from https to http.
+// A call that changes something is sent again only where it has not arrived.
+func TestPostsAreNotRepeated(t *testing.T) {
+	calls := 0
+	c := client(t, func(w http.ResponseWriter, r *http.Request) {
+		calls++
+		b, _ := io.ReadAll(r.Body)
+		if string(b) != `{"remote":"b"}` || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("body %q", b)
+		}
+		if calls == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		panic(http.ErrAbortHandler) // the connection breaks, and nobody knows what was done
+	})
+	_, err := c.Operate(context.Background(), orders, "skip", map[string]any{"remote": "b"})
+	if err == nil || calls != 2 {
+		t.Errorf("after %d calls: %v", calls, err)
+	}
+}
+
+// The token and the body go along to another broker, but not to another scheme,
+// and no call becomes another one.
 func TestRedirects(t *testing.T) {
 	owner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write([]byte(r.Header.Get("Authorization")))
+		b, _ := io.ReadAll(r.Body)
+		_, _ = w.Write([]byte(r.Method + " " + r.Header.Get("Authorization") + " " + string(b)))
 	}))
 	defer owner.Close()
+	status := http.StatusTemporaryRedirect
 	redirect := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, owner.URL, http.StatusTemporaryRedirect)
+		http.Redirect(w, r, owner.URL, status)
 	})
 	first := httptest.NewServer(redirect)
 	defer first.Close()
@@ -120,17 +149,77 @@ func TestRedirects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := c.Layout(context.Background(), orders); err != nil || string(b) != "Bearer secret" {
+	if b, err := c.Layout(context.Background(), orders); err != nil || string(b) != "GET Bearer secret " {
 		t.Errorf("the owner got %q, %v", b, err)
 	}
+	pause := func() ([]byte, error) {
+		return c.Operate(context.Background(), orders, "pause", map[string]any{"remote": "b"})
+	}
+	if b, err := pause(); err != nil || string(b) != `POST Bearer secret {"remote":"b"}` {
+		t.Errorf("the owner got %q, %v", b, err)
+	}
+	status = http.StatusFound
+	if b, err := pause(); !errors.Is(err, ErrRedirect) {
+		t.Errorf("the owner got %q, %v", b, err)
+	}
+	status = http.StatusTemporaryRedirect
 	secure := httptest.NewTLSServer(redirect)
 	defer secure.Close()
-	c, err = New(Options{URL: secure.URL, Token: "secret"})
-	if err != nil {
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+	if err := os.WriteFile(ca, block, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.http.Transport = secure.Client().Transport
-	if b, err := c.Layout(context.Background(), orders); err == nil {
-		t.Errorf("the owner got %q over http", b)
+	if c, err = New(Options{URL: secure.URL, Token: "secret", TLSCA: ca}); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := c.Layout(context.Background(), orders); !errors.Is(err, ErrRedirect) {
+		t.Errorf("the owner got %q over http, %v", b, err)
+	}
+	if c, err = New(Options{URL: secure.URL}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Layout(context.Background(), orders); err == nil || !strings.Contains(err.Error(), "--tls-ca") {
+		t.Errorf("a certificate that nobody vouches for: %v", err)
+	}
+}
+
+// An error names call, status and what the server says, however it says it.
+func TestErrorsSayWhatTheServerSays(t *testing.T) {
+	jetty := "<html><head><title>Error 401 x</title></head><body><table><tr><th>MESSAGE:</th><td>Authentication &quot;required&quot;</td></tr>"
+	for body, want := range map[string]string{
+		`{"reason":"no remote b"}`: "400 Bad Request: no remote b",
+		jetty:                      `400 Bad Request: Authentication "required"`,
+		"<html><title>T</title>":   "400 Bad Request: T",
+		"<html>":                   "400 Bad Request",
+		"plain\n  text":            "400 Bad Request: plain text",
+		"":                         "400 Bad Request",
+	} {
+		c := client(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(body))
+		})
+		_, err := c.Status(context.Background(), Topic{Tenant: "t", Namespace: "n"})
+		if err == nil || err.Error() != "GET "+c.URL()+"/admin/v2/scalable-repl/status/t/n: "+want {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+	for status, want := range map[int]string{401: "--token-file", 403: "super-user"} {
+		if e := (&StatusError{Status: status}).Error(); !strings.Contains(e, want) {
+			t.Errorf("%d: %s", status, e)
+		}
+	}
+}
+
+func TestParseTarget(t *testing.T) {
+	for in, want := range map[string]Topic{"t/n": {Tenant: "t", Namespace: "n"}, "topic://t/n/orders": orders} {
+		if got, err := ParseTarget(in); err != nil || got != want {
+			t.Errorf("%s: %v, %v", in, got, err)
+		}
+	}
+	for _, in := range []string{"", "t", "t/", "topic://t"} {
+		if _, err := ParseTarget(in); !errors.Is(err, ErrTopic) {
+			t.Errorf("%q: %v", in, err)
+		}
 	}
 }

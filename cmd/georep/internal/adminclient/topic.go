@@ -54,16 +54,34 @@ type Page struct {
 	Next    string // where to go on; empty at the end of the log
 }
 
+// Entry reads the entry of a segment's log at a position, whole. It is an
+// [ErrNotFound] where the log has none there.
+func (c *Client) Entry(ctx context.Context, t Topic, segment uint64, at entry.Position) ([]byte, error) {
+	p, err := c.page(ctx, t, segment, "?max=1&from="+url.QueryEscape(at.String()))
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Entries) != 1 || p.Entries[0].Position != at {
+		return nil, fmt.Errorf("%w: segment %d of %s has no entry %s", ErrNotFound, segment, t, at)
+	}
+	return p.Entries[0].Raw, nil
+}
+
 // pageHead is the size of ledger, entry and length.
 const pageHead = 8 + 8 + 4
 
 // Entries reads a page of a segment's log from the position from on ("" is the
 // start of the log). Errors wrap [ErrAnswer] where the answer is malformed.
 func (c *Client) Entries(ctx context.Context, t Topic, segment uint64, from string) (Page, error) {
-	path := "/admin/v2/scalable-repl/entries/" + t.path() + "/" + strconv.FormatUint(segment, 10)
+	query := ""
 	if from != "" {
-		path += "?from=" + url.QueryEscape(from)
+		query = "?from=" + url.QueryEscape(from)
 	}
+	return c.page(ctx, t, segment, query)
+}
+
+func (c *Client) page(ctx context.Context, t Topic, segment uint64, query string) (Page, error) {
+	path := base + "entries/" + t.path() + "/" + strconv.FormatUint(segment, 10) + query
 	body, header, err := c.get(ctx, path)
 	if err != nil {
 		return Page{}, err
