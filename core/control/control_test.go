@@ -62,7 +62,9 @@ func TestWindowConfigRefuses(t *testing.T) {
 func TestWindowStatus(t *testing.T) {
 	c := window.Counters{Verbatim: 2, PartBytes: 300}
 	c.DroppedBy[placement.Marker] = 4
-	got := WindowStatus(window.Status{
+	var by window.Status
+	by.ParkedBy[placement.Checksum], by.ParkedBy[placement.Overtaken] = 1, 1
+	got := WindowStatus(window.Status{ParkedBy: by.ParkedBy,
 		State: window.Stopped, Waiting: "parked", ParkedN: 2, Entries: 3, HeldBytes: 100, InFlight: 5, OpenUnits: 6,
 		Parked:     []window.ParkedEntry{{Position: entry.Position{Ledger: 1, Entry: 2}, Reason: placement.Checksum}},
 		LowestOpen: entry.Position{Ledger: 1, Entry: 2},
@@ -71,6 +73,7 @@ func TestWindowStatus(t *testing.T) {
 		State: "stalled", Reason: "parked", ParkedTotal: 2, Entries: 3, HeldBytes: 100, InFlight: 5, OpenUnits: 6,
 		Parked:     []*pb.Parked{{Position: &pb.Position{Ledger: 1, Entry: 2}, Reason: "checksum"}},
 		LowestOpen: &pb.Position{Ledger: 1, Entry: 2},
+		ParkedBy:   []*pb.Counter{{Name: "checksum", Value: 1}, {Name: "overtaken", Value: 1}},
 		Counters: []*pb.Counter{{Name: "verbatim", Value: 2}, {Name: "partBytes", Value: 300},
 			{Name: "droppedBy.marker", Value: 4}},
 	}

@@ -68,6 +68,9 @@ func WindowStatus(s window.Status, c window.Counters) *pb.WindowStatus {
 	for _, p := range s.Parked {
 		out.Parked = append(out.Parked, &pb.Parked{Position: Position(p.Position), Reason: p.Reason.String()})
 	}
+	for r, n := range s.ParkedBy {
+		out.ParkedBy = appendCounter(out.ParkedBy, placement.Reason(r).String(), uint64(n))
+	}
 	if s.Entries > 0 {
 		out.LowestOpen = Position(s.LowestOpen)
 	}

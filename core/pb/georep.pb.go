@@ -1145,7 +1145,9 @@ type WindowStatus struct {
 	// Chunked messages whose last chunk is not stored.
 	OpenUnits uint64 `protobuf:"varint,9,opt,name=open_units,json=openUnits,proto3" json:"open_units,omitempty"`
 	// Lowest position that is not deleted; absent when there is none.
-	LowestOpen    *Position `protobuf:"bytes,10,opt,name=lowest_open,json=lowestOpen,proto3" json:"lowest_open,omitempty"`
+	LowestOpen *Position `protobuf:"bytes,10,opt,name=lowest_open,json=lowestOpen,proto3" json:"lowest_open,omitempty"`
+	// Of parked_total, how many for each reason; only those that are not zero.
+	ParkedBy      []*Counter `protobuf:"bytes,12,rep,name=parked_by,json=parkedBy,proto3" json:"parked_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1246,6 +1248,13 @@ func (x *WindowStatus) GetOpenUnits() uint64 {
 func (x *WindowStatus) GetLowestOpen() *Position {
 	if x != nil {
 		return x.LowestOpen
+	}
+	return nil
+}
+
+func (x *WindowStatus) GetParkedBy() []*Counter {
+	if x != nil {
+		return x.ParkedBy
 	}
 	return nil
 }
@@ -1814,7 +1823,7 @@ const file_georep_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"3\n" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value\"\xe5\x02\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value\"\x96\x03\n" +
 	"\fWindowStatus\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12)\n" +
@@ -1829,7 +1838,8 @@ const file_georep_proto_rawDesc = "" +
 	"open_units\x18\t \x01(\x04R\topenUnits\x124\n" +
 	"\vlowest_open\x18\n" +
 	" \x01(\v2\x13.georep.v1.PositionR\n" +
-	"lowestOpen\"\xd3\x01\n" +
+	"lowestOpen\x12/\n" +
+	"\tparked_by\x18\f \x03(\v2\x12.georep.v1.CounterR\bparkedBy\"\xd3\x01\n" +
 	"\fBudgetConfig\x12(\n" +
 	"\x10bytes_per_second\x18\x01 \x01(\x03R\x0ebytesPerSecond\x12\x1f\n" +
 	"\vburst_bytes\x18\x02 \x01(\x03R\n" +
@@ -1950,19 +1960,20 @@ var file_georep_proto_depIdxs = []int32{
 	12, // 11: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
 	13, // 12: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
 	11, // 13: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
-	15, // 14: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
-	13, // 15: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
-	17, // 16: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
-	3,  // 17: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
-	11, // 18: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
-	17, // 19: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
-	11, // 20: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
-	20, // 21: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	13, // 14: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
+	15, // 15: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
+	13, // 16: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
+	17, // 17: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
+	3,  // 18: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
+	11, // 19: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
+	17, // 20: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
+	11, // 21: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
+	20, // 22: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_georep_proto_init() }

@@ -161,6 +161,18 @@ func (s *script) show(what string) string {
 		return nonZero(s.w.Counters())
 	}
 	st := s.w.Status()
+	by := 0
+	for _, n := range st.ParkedBy {
+		by += n
+	}
+	for _, p := range st.Parked {
+		if st.ParkedBy[p.Reason] == 0 {
+			by = -1
+		}
+	}
+	if by != st.ParkedN {
+		s.t.Errorf("parked %d, by reason %v", st.ParkedN, st.ParkedBy)
+	}
 	return fmt.Sprintf("%v waiting=%q parked=%v entries=%d in-flight=%d held=%d", st.State, st.Waiting, st.Parked,
 		st.Entries, st.InFlight, st.HeldBytes)
 }

@@ -56,11 +56,12 @@ type Status struct {
 	Waiting    string        // what the hand-over point waits for; "" = nothing
 	Parked     []ParkedEntry // by position, at most maxParkedListed
 	ParkedN    int
-	PassedN    int   // of those, the ones that let others pass: the backlog of a drain gate is without them
-	Entries    int   // between reading and deleting
-	HeldBytes  int64 // of borrowed entry memory
-	InFlight   int   // sends
-	OpenUnits  int   // chunked messages whose last chunk is not stored
+	ParkedBy   [reasonCount]int // of ParkedN
+	PassedN    int              // of those, the ones that let others pass: the backlog of a drain gate is without them
+	Entries    int              // between reading and deleting
+	HeldBytes  int64            // of borrowed entry memory
+	InFlight   int              // sends
+	OpenUnits  int              // chunked messages whose last chunk is not stored
 	LowestOpen entry.Position
 }
 
@@ -120,6 +121,7 @@ func (w *Window) Status() Status {
 		if it.state != itemParked {
 			continue
 		}
+		s.ParkedBy[it.parked]++
 		if w.passes(it.parked) {
 			s.PassedN++
 		}
