@@ -71,12 +71,7 @@ public final class Demo {
         say("starting two clusters with a bookie each");
         Path dir = settings.data();
         a = ClusterSpec.named("a").realBookies().start(dir.resolve("a"));
-        ClusterSpec spec = ClusterSpec.named("b").realBookies();
-        if (settings.sabotage() != Sabotage.Kind.NONE) {
-            Sabotage.order(settings.sabotage());
-            spec.with(c -> c.setTopicFactoryClassName(SabotagedTopicFactory.class.getName()));
-        }
-        b = spec.start(dir.resolve("b"));
+        b = ClusterSpec.named("b").realBookies().start(dir.resolve("b"));
         Federation.of(NAMESPACE, a, b);
         for (Cluster c : List.of(a, b)) { // both logs are read again at the end
             c.admin().namespaces().setRetention(NAMESPACE, new RetentionPolicies(-1, -1));
@@ -138,6 +133,10 @@ public final class Demo {
     private Verdict verdict(Load load, Receiver receiver, List<Splits.Split> splits) throws Exception {
         int received = receiver.count();
         Sequences got = receiver.stop();
+        if (settings.sabotage() != Sabotage.Kind.NONE) {
+            say("received %,d; sabotage: %s one entry of B's segment %d", received, settings.sabotage(), Splits.KEPT);
+            SpoiltLog.of(b, TOPIC, Splits.KEPT, settings.sabotage());
+        }
         say("received %,d; georep verify reads both logs", received);
         Verify.Answer answer = Verify.run(settings.command(), a, b, TOPIC);
         long again = answer.total("messages") - load.acked();

@@ -27,6 +27,9 @@ final class Splits {
     record Split(String cluster, long segment, int inFlight) {
     }
 
+    /** A segment of B that is not split. */
+    static final long KEPT = 1;
+
     private final Cluster a;
     private final Cluster b;
     private final String topic;
