@@ -164,8 +164,9 @@ class SourceEntriesTest {
         ReplicationSource source = (ReplicationSource) p.a.segment(segment).getReplicators().get(p.b.name);
         long ledger = parked.path("position").path("ledger").asLong();
         long entry = parked.path("position").path("entry").asLong();
-        assertThatThrownBy(() -> source.skip(ledger, entry + 1)).isInstanceOf(IllegalArgumentException.class);
-        source.skip(ledger, entry);
+        assertThatThrownBy(() -> source.skip(ledger, entry + 1).get(10, TimeUnit.SECONDS))
+                .hasCauseInstanceOf(IllegalArgumentException.class).hasMessageContaining(ledger + ":" + (entry + 1));
+        source.skip(ledger, entry).get(10, TimeUnit.SECONDS);
         await(p.a, p.b, t, Duration.ofSeconds(20), 2);
         assertThat(r.of("parked")).isEqualTo(1);
         assertThat(r.of("skipped")).isEqualTo(1);

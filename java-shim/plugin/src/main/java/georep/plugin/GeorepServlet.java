@@ -2,8 +2,9 @@
 package georep.plugin;
 
 import georep.plugin.control.PolicyWatch;
-import georep.plugin.http.RawEntriesResource;
 import georep.plugin.http.OperatorResource;
+import georep.plugin.http.ParkedResource;
+import georep.plugin.http.RawEntriesResource;
 import georep.plugin.http.ReplicationResource;
 import georep.plugin.source.SourceBroker;
 import georep.plugin.source.SourceMetrics;
@@ -71,7 +72,7 @@ public final class GeorepServlet implements AdditionalServletWithPulsarService {
     @Override
     public Servlet getServletInstance() {
         return new ServletContainer(new ResourceConfig(ReplicationResource.class, OperatorResource.class,
-                RawEntriesResource.class));
+                ParkedResource.class, RawEntriesResource.class));
     }
 
     @Override

@@ -2,7 +2,6 @@
 package georep.plugin.http;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import georep.plugin.source.PeerClient;
 import georep.plugin.source.ReplicationSource;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.DefaultValue;
@@ -16,19 +15,16 @@ import jakarta.ws.rs.container.AsyncResponse;
 import jakarta.ws.rs.container.Suspended;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.bookkeeper.mledger.Position;
 import org.apache.bookkeeper.mledger.PositionFactory;
-import org.apache.pulsar.broker.PulsarServerException;
 import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
 import org.apache.pulsar.broker.web.RestException;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.scalable.SegmentTopicName;
 import org.apache.pulsar.common.util.FutureUtil;
-import org.apache.pulsar.common.util.ObjectMapperFactory;
 
 /**
  * What an operator does to running replication; super-users only, audited.
@@ -87,14 +83,6 @@ public class OperatorResource extends PluginResource {
         });
     }
 
-    private PeerClient internal() {
-        try {
-            return PeerClient.of(pulsar().getAdminClient());
-        } catch (PulsarServerException e) {
-            throw new RestException(e);
-        }
-    }
-
     @POST
     @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/pause")
     public void pauseSegment(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
@@ -136,16 +124,18 @@ public class OperatorResource extends PluginResource {
             String remote = text(n, "remote");
             long ledger = number(n, "ledger");
             long entry = number(n, "entry");
-            return onOwner(tenant, namespace, topic, descriptor, authoritative).thenApply(t -> {
-                ReplicationSource s = source(t, remote);
-                audit("skip", TopicName.get(t.getName()), "remote=" + remote + " position=" + ledger + ":" + entry);
-                try {
-                    s.skip(ledger, entry);
-                } catch (IllegalArgumentException e) {
-                    throw new RestException(Response.Status.CONFLICT, e.getMessage());
-                }
-                return "{\"skipped\":\"" + ledger + ":" + entry + "\"}";
-            });
+            return onOwner(tenant, namespace, topic, descriptor, authoritative)
+                    .thenCompose(t -> source(t, remote).skip(ledger, entry).handleAsync((x, e) -> {
+                        Throwable why = FutureUtil.unwrapCompletionException(e);
+                        if (why == null) {
+                            audit("skip", TopicName.get(t.getName()), "remote=" + remote + " position=" + ledger + ":"
+                                    + entry);
+                            return "{\"skipped\":\"" + ledger + ":" + entry + "\"}";
+                        }
+                        throw new RestException(why instanceof IllegalArgumentException ? Response.Status.CONFLICT
+                                : Response.Status.SERVICE_UNAVAILABLE, t.getName() + " to " + remote + ": "
+                                + why.getMessage());
+                    }, pulsar().getExecutor()));
         });
     }
 
@@ -183,16 +173,10 @@ public class OperatorResource extends PluginResource {
         if (to.equals("latest")) {
             return PositionFactory.LATEST;
         }
-        String[] p = to.split(":");
-        try {
-            if (!wholeTopic && p.length == 2) {
-                return PositionFactory.create(Long.parseLong(p[0]), Long.parseLong(p[1]));
-            }
-        } catch (NumberFormatException e) {
-            // the same answer
+        if (wholeTopic) {
+            throw new RestException(Response.Status.BAD_REQUEST, "to: must be earliest or latest, or a segment named");
         }
-        throw new RestException(Response.Status.BAD_REQUEST, "to: must be earliest or latest"
-                + (wholeTopic ? "" : " or ledger:entry"));
+        return position(to, "to");
     }
 
     private static ReplicationSource source(ReplicatedSegmentTopic t, String remote) {
@@ -201,37 +185,5 @@ public class OperatorResource extends PluginResource {
         }
         throw new RestException(Response.Status.NOT_FOUND, "remote: " + t.getName() + " is not replicated to "
                 + remote);
-    }
-
-    private static JsonNode parse(String body) {
-        try {
-            JsonNode n = ObjectMapperFactory.getMapper().reader().readTree(body == null ? "" : body);
-            if (n != null && n.isObject()) {
-                return n;
-            }
-        } catch (IOException e) {
-            // the same answer
-        }
-        throw new RestException(Response.Status.BAD_REQUEST, "body: not a JSON object");
-    }
-
-    private static String text(JsonNode n, String field) {
-        JsonNode v = n.get(field);
-        if (v == null || !v.isTextual() || v.textValue().isEmpty()) {
-            throw new RestException(Response.Status.BAD_REQUEST, field + ": missing");
-        }
-        return v.textValue();
-    }
-
-    private static long number(JsonNode n, String field) {
-        JsonNode v = n.get(field);
-        if (v == null) {
-            throw new RestException(Response.Status.BAD_REQUEST, field + ": missing");
-        }
-        try {
-            return Long.parseLong(v.asText());
-        } catch (NumberFormatException e) {
-            throw new RestException(Response.Status.BAD_REQUEST, field + ": not a number");
-        }
     }
 }

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.http;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import georep.plugin.Audit;
 import georep.plugin.GeorepPlugin;
+import georep.plugin.source.PeerClient;
 import jakarta.ws.rs.container.AsyncResponse;
 import jakarta.ws.rs.core.Response;
+import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import org.apache.bookkeeper.mledger.Position;
+import org.apache.bookkeeper.mledger.PositionFactory;
+import org.apache.pulsar.broker.PulsarServerException;
 import org.apache.pulsar.broker.admin.AdminResource;
 import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
 import org.apache.pulsar.broker.service.BrokerServiceException.TopicNotFoundException;
@@ -82,5 +88,63 @@ abstract class PluginResource extends AdminResource {
     /** Who called, for the audit log. */
     void audit(String call, TopicName tn, String arguments) {
         Audit.log(clientAppId() + "@" + httpRequest.getRemoteAddr(), call, tn.toString(), arguments);
+    }
+
+    /** To the brokers of this cluster. */
+    PeerClient internal() {
+        try {
+            return PeerClient.of(pulsar().getAdminClient());
+        } catch (PulsarServerException e) {
+            throw new RestException(e);
+        }
+    }
+
+    static JsonNode parse(String body) {
+        try {
+            JsonNode n = ObjectMapperFactory.getMapper().reader().readTree(body == null ? "" : body);
+            if (n != null && n.isObject()) {
+                return n;
+            }
+        } catch (IOException e) {
+            // the same answer
+        }
+        throw new RestException(Response.Status.BAD_REQUEST, "body: not a JSON object");
+    }
+
+    static String text(JsonNode n, String field) {
+        JsonNode v = n.get(field);
+        if (v == null || !v.isTextual() || v.textValue().isEmpty()) {
+            throw new RestException(Response.Status.BAD_REQUEST, field + ": missing");
+        }
+        return v.textValue();
+    }
+
+    static long number(JsonNode n, String field) {
+        JsonNode v = n.get(field);
+        if (v == null) {
+            throw new RestException(Response.Status.BAD_REQUEST, field + ": missing");
+        }
+        try {
+            return Long.parseLong(v.asText());
+        } catch (NumberFormatException e) {
+            throw new RestException(Response.Status.BAD_REQUEST, field + ": not a number");
+        }
+    }
+
+    /** A position "ledger:entry". */
+    static Position position(String text, String field) {
+        String[] p = text.split(":", -1);
+        try {
+            if (p.length == 2) {
+                long ledger = Long.parseLong(p[0]);
+                long entry = Long.parseLong(p[1]);
+                if (ledger >= 0 && entry >= 0) {
+                    return PositionFactory.create(ledger, entry);
+                }
+            }
+        } catch (NumberFormatException e) {
+            // answered below
+        }
+        throw new RestException(Response.Status.BAD_REQUEST, field + ": not ledger:entry");
     }
 }

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Semaphore;
+import java.util.function.Supplier;
 import org.apache.bookkeeper.mledger.AsyncCallbacks;
 import org.apache.bookkeeper.mledger.Entry;
 import org.apache.bookkeeper.mledger.ManagedCursor;
@@ -40,29 +41,66 @@ final class RawLog {
         static final Page END = new Page(new byte[0], null);
     }
 
+    /** The first bytes of one entry, and how many it has in all. */
+    record Head(byte[] bytes, int size) { }
+
+    /** Runs what reads one entry after another as one of the readers; 503 where there are too many. */
+    <T> CompletableFuture<T> asReader(Supplier<CompletableFuture<T>> reading) {
+        if (!readers.tryAcquire()) {
+            return CompletableFuture.failedFuture(new RestException(503, "too many readers at once"));
+        }
+        CompletableFuture<T> done;
+        try {
+            done = reading.get();
+        } catch (RuntimeException e) {
+            done = CompletableFuture.failedFuture(e);
+        }
+        return done.whenComplete((x, e) -> readers.release());
+    }
+
+    /** The start of the entry at a position; for {@link #asReader}. */
+    CompletableFuture<Head> head(ManagedLedger log, Position at, int max) {
+        CompletableFuture<Head> head = new CompletableFuture<>();
+        log.asyncReadEntry(at, new AsyncCallbacks.ReadEntryCallback() {
+            @Override
+            public void readEntryComplete(Entry entry, Object ctx) {
+                byte[] b = new byte[Math.min(max, entry.getLength())];
+                int size = entry.getLength();
+                entry.getDataBuffer().getBytes(entry.getDataBuffer().readerIndex(), b);
+                entry.release();
+                executor.execute(() -> head.complete(new Head(b, size)));
+            }
+
+            @Override
+            public void readEntryFailed(ManagedLedgerException e, Object ctx) {
+                executor.execute(() -> head.completeExceptionally(e));
+            }
+        }, null);
+        return head;
+    }
+
     /** Reads on from a position, that one included; {@link PositionFactory#EARLIEST} is the start of the log. */
     CompletableFuture<Page> read(ManagedLedger log, Position from, int max) {
         Position last = log.getLastConfirmedEntry();
         if (last == null || last.getEntryId() < 0 && log.getNumberOfEntries() == 0 || from.compareTo(last) > 0) {
             return CompletableFuture.completedFuture(Page.END);
         }
-        if (!readers.tryAcquire()) {
-            return CompletableFuture.failedFuture(new RestException(503, "too many readers at once"));
-        }
-        CompletableFuture<Page> page;
+        return asReader(() -> page(log, from, max, last));
+    }
+
+    private CompletableFuture<Page> page(ManagedLedger log, Position from, int max, Position last) {
         try {
             // a cursor starts behind the position that it is given
             ManagedCursor cursor = log.newNonDurableCursor(from.getLedgerId() < 0 ? from
                     : PositionFactory.create(from.getLedgerId(), from.getEntryId() - 1));
             cursor.setAlwaysInactive(); // what is read once need not be cached
-            page = (cursor.hasMoreEntries() ? ManagedLedgerUtils.readEntries(cursor, max, MAX_BYTES, last)
+            return (cursor.hasMoreEntries() ? ManagedLedgerUtils.readEntries(cursor, max, MAX_BYTES, last)
                     .thenApplyAsync(entries -> pack(entries, last), executor)
                     : CompletableFuture.completedFuture(Page.END))
                     .whenComplete((x, e) -> log.asyncDeleteCursor(cursor.getName(), IGNORE, null));
-        } catch (ManagedLedgerException | RuntimeException e) {
-            page = CompletableFuture.failedFuture(e);
+        } catch (ManagedLedgerException e) {
+            return CompletableFuture.failedFuture(e);
         }
-        return page.whenComplete((x, e) -> readers.release());
     }
 
     private static Page pack(List<Entry> entries, Position last) {

@@ -26,6 +26,7 @@ final class SegmentStatus {
                 .put("broker", t.getBrokerService().getPulsar().getBrokerId());
         ObjectNode remotes = n.putObject("remotes");
         t.getReplicators().forEach((cluster, r) -> remotes.set(cluster, remote(t, r)));
+        n.set("budget", SourceBroker.of(t.getBrokerService().getPulsar()).status().budget());
         String dedup = t.dedupStatusJson();
         if (dedup != null) {
             n.set("received", tree(dedup));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.http;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -54,16 +55,32 @@ final class StatusReport {
             ArrayNode segments = n.putArray("segments");
             m.getSegments().values().stream().sorted(Comparator.comparingLong(SegmentInfo::segmentId)).forEach(s -> {
                 ObjectNode one = segments.addObject();
-                one.put("id", s.segmentId()).put("range", SegmentTopicName.formatDescriptor(s.hashRange(),
-                        s.segmentId()).substring(0, 9)).put("state", s.state().name());
+                one.put("id", s.segmentId()).put("range", range(s)).put("state", s.state().name());
                 if (s.isLegacy()) {
                     one.put("legacy", s.legacyTopicName());
                 } else {
                     all.add(ask(topic, s, one));
                 }
             });
-            return FutureUtil.waitForAll(all).thenApply(x -> n);
+            return FutureUtil.waitForAll(all).thenApply(x -> withBudgets(n));
         });
+    }
+
+    /** The budget is a broker's, not a segment's: each is told once. */
+    private static ObjectNode withBudgets(ObjectNode n) {
+        ObjectNode budgets = n.putObject("budgets");
+        for (JsonNode s : n.path("segments")) {
+            JsonNode budget = ((ObjectNode) s).remove("budget");
+            if (budget != null) {
+                budgets.set(s.path("broker").asText(), budget);
+            }
+        }
+        return n;
+    }
+
+    /** A segment's hash range as its name has it, "8000-ffff". */
+    static String range(SegmentInfo s) {
+        return SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId()).substring(0, 9);
     }
 
     private ObjectNode head(TopicName topic, ScalableTopicMetadata m) {

@@ -57,10 +57,14 @@ public final class PeerClient extends BaseResource {
                 .path(call);
     }
 
-    /** GET {topic}/{call}; the answer's JSON text. */
-    public CompletableFuture<String> get(TopicName topic, String call) {
+    /** GET {topic}/{call}; the answer's JSON text. The query alternates names and values. */
+    public CompletableFuture<String> get(TopicName topic, String call, String... query) {
         Answer a = new Answer();
-        asyncGetRequest(target(topic, call), a);
+        WebTarget t = target(topic, call);
+        for (int i = 0; i < query.length; i += 2) {
+            t = t.queryParam(query[i], query[i + 1]);
+        }
+        asyncGetRequest(t, a);
         return a.future;
     }
 

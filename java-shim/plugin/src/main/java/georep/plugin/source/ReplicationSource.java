@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.source;
 
+import java.util.concurrent.CompletableFuture;
+
 /** What the rest of the plugin asks a segment's replicator; implemented by it. Any thread, never blocking. */
 public interface ReplicationSource {
     /** False while the parent-drain gate is closed: then the segment does not count as drained, even when empty. */
@@ -12,6 +14,9 @@ public interface ReplicationSource {
     /** An operator pauses or resumes reading. */
     void pause(boolean on);
 
-    /** Releases exactly one parked position; throws IllegalArgumentException where it is not parked. */
-    void skip(long ledger, long entry);
+    /**
+     * Releases exactly one parked position; fails with an IllegalArgumentException where it is not parked, with an
+     * IllegalStateException where the segment does not replicate now.
+     */
+    CompletableFuture<Void> skip(long ledger, long entry);
 }

@@ -154,9 +154,12 @@ public final class SegmentSession {
         driver.pause(on);
     }
 
-    /** Releases one parked position; IllegalArgumentException where it is not parked. */
-    public void skip(long ledger, long entry) {
-        driver.skip(ledger, entry);
+    /**
+     * Releases one parked position; fails with an IllegalArgumentException where it is not parked, with an
+     * IllegalStateException where the session ends.
+     */
+    public CompletableFuture<Void> skip(long ledger, long entry) {
+        return driver.skip(ledger, entry);
     }
 
     public void closeIdleProducers(long idleNanos) {

@@ -36,6 +36,7 @@ public final class SourceBroker implements AutoCloseable {
     private final ScheduledThreadPoolExecutor timer;
     private final BudgetService budget;
     private final ReplicationStatus status;
+    private final ParkedPositions parked = new ParkedPositions();
     private final ScheduledFuture<?> sweep;
     private final long startNanos = System.nanoTime();
     private final Map<TopicName, LocalTopic> locals = new HashMap<>();
@@ -97,6 +98,11 @@ public final class SourceBroker implements AutoCloseable {
     /** What the replicators of this broker do. */
     public ReplicationStatus status() {
         return status;
+    }
+
+    /** The parked positions that this broker has met. */
+    public ParkedPositions parked() {
+        return parked;
     }
 
     long startNanos() {

@@ -2,9 +2,12 @@
 package georep.plugin.source;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListSet;
 import org.apache.pulsar.broker.stats.prometheus.PrometheusRawMetricsProvider;
 import org.apache.pulsar.common.util.SimpleTextOutputStream;
 
@@ -20,6 +23,7 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
             "unkeyed", "unkeyedBytes", "rebatched", "partBytes");
 
     private final SourceBroker broker;
+    private final Set<Reason> seen = new ConcurrentSkipListSet<>(); // what was parked once falls back to 0
 
     public SourceMetrics(SourceBroker broker) {
         this.broker = broker;
@@ -33,9 +37,19 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
         return m;
     }
 
+    private record Reason(String remote, String name) implements Comparable<Reason> {
+        private static final Comparator<Reason> ORDER = Comparator.comparing(Reason::remote)
+                .thenComparing(Reason::name);
+
+        @Override
+        public int compareTo(Reason o) {
+            return ORDER.compare(this, o);
+        }
+    }
+
     private static final class Gauges {
+        final Map<String, Long> parked = new TreeMap<>();
         long backlog;
-        long parked;
         long delay;
         long stalled;
         long blocked;
@@ -55,9 +69,9 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
                 ENTRIES);
         labelled(out, "pulsar_georep_bytes_total", "Payload bytes sent to a remote, by path.", counters, BYTES);
         head(out, "pulsar_georep_parts_total", "Parts made by re-batching.", "counter");
-        counters.forEach((remote, m) -> value(out, "pulsar_georep_parts_total", remote, null,
+        counters.forEach((remote, m) -> value(out, "pulsar_georep_parts_total", remote, null, null,
                 m.getOrDefault("parts", 0L)));
-        gauge(out, "pulsar_georep_parked", "Entries that wait for an operator.", gauges, g -> g.parked);
+        parked(out, gauges);
         gauge(out, "pulsar_georep_backlog", "Entries behind the replication cursors.", gauges, g -> g.backlog);
         gauge(out, "pulsar_georep_delay_seconds", "Age of the oldest un-replicated entry.", gauges, g -> g.delay);
         gauge(out, "pulsar_georep_stalled", "Segments with backlog and no progress.", gauges, g -> g.stalled);
@@ -76,8 +90,19 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
         String json = r.windowStatusJson();
         if (json != null) {
             JsonNode n = ReplicationStatus.parse(json);
-            g.parked += n.path("parkedTotal").asLong();
+            n.path("parkedBy").forEach(c -> g.parked.merge(c.path("name").asText(), c.path("value").asLong(),
+                    Long::sum));
             RetiredCounters.each(n, (name, value) -> counters.merge(name, value, Long::sum));
+        }
+    }
+
+    private void parked(SimpleTextOutputStream out, Map<String, Gauges> gauges) {
+        gauges.forEach((remote, g) -> g.parked.keySet().forEach(reason -> seen.add(new Reason(remote, reason))));
+        head(out, "pulsar_georep_parked", "Entries that wait for an operator.", "gauge");
+        for (Reason r : seen) {
+            Gauges g = gauges.get(r.remote);
+            value(out, "pulsar_georep_parked", r.remote, "reason", r.name,
+                    g == null ? 0 : g.parked.getOrDefault(r.name, 0L));
         }
     }
 
@@ -91,7 +116,7 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
             String metric = "pulsar_georep_budget_" + field.replaceAll("([A-Z])", "_$1")
                     .toLowerCase(java.util.Locale.ROOT);
             head(out, metric, help, "gauge");
-            value(out, metric, null, null, b.path(field).asLong());
+            value(out, metric, null, null, null, b.path(field).asLong());
         });
     }
 
@@ -99,14 +124,14 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
             Map<String, Map<String, Long>> counters,
                           Map<String, String> paths) {
         head(out, metric, help, "counter");
-        counters.forEach((remote, m) -> paths.forEach((path, name) -> value(out, metric, remote, path,
+        counters.forEach((remote, m) -> paths.forEach((path, name) -> value(out, metric, remote, "path", path,
                 m.getOrDefault(name, 0L))));
     }
 
     private void gauge(SimpleTextOutputStream out, String metric, String help, Map<String, Gauges> gauges,
                        java.util.function.ToLongFunction<Gauges> f) {
         head(out, metric, help, "gauge");
-        gauges.forEach((remote, g) -> value(out, metric, remote, null, f.applyAsLong(g)));
+        gauges.forEach((remote, g) -> value(out, metric, remote, null, null, f.applyAsLong(g)));
     }
 
     private static void head(SimpleTextOutputStream out, String metric, String help, String type) {
@@ -114,13 +139,13 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
         out.write("# TYPE ").write(metric).write(' ').write(type).write('\n');
     }
 
-    private void value(SimpleTextOutputStream out, String metric, String remote, String path, long v) {
+    private void value(SimpleTextOutputStream out, String metric, String remote, String label, String is, long v) {
         out.write(metric).write("{cluster=\"").write(broker.cluster()).write('"');
         if (remote != null) {
             out.write(",remote_cluster=\"").write(remote).write('"');
         }
-        if (path != null) {
-            out.write(",path=\"").write(path).write('"');
+        if (label != null) {
+            out.write(",").write(label).write("=\"").write(is).write('"');
         }
         out.write("} ").write(v).write('\n');
     }

@@ -3,6 +3,8 @@ package georep.plugin.source;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import georep.nativelib.Layout;
+import georep.nativelib.Placement;
+import georep.nativelib.Status;
 import georep.nativelib.Window;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -46,8 +48,11 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     private static final int TICK_MILLIS = 200;
     private static final int MAX_ACTIONS = 64;
     private static final int RESTART_SECONDS = 5;
+    private static final String ENDS = "replication of this segment starts again";
 
     private record Key(long ledger, long entry) { }
+
+    private record Skip(int event, Key position, CompletableFuture<Void> done) { }
 
     private final SourceBroker broker;
     private final SourceIdentity self;
@@ -68,6 +73,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     private final DelayTracker delay = new DelayTracker();
     private final Map<Long, Integer> sentBytes = new HashMap<>();
     private final List<HeldEntry> offered = new ArrayList<>();
+    private final List<Skip> skips = new ArrayList<>();
     private final List<Position> toDelete = new ArrayList<>();
     private final Set<Key> parked = ConcurrentHashMap.newKeySet();
     private Arena arena;
@@ -301,18 +307,34 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     }
 
     /**
-     * Lets one parked position go.
-     *
-     * @throws IllegalArgumentException when it is not parked
+     * Lets one parked position go. Completes when the window has; fails with an IllegalArgumentException when it is not
+     * parked, with an IllegalStateException when this window ends first.
      */
-    void skip(long ledger, long entry) {
-        if (!parked.contains(new Key(ledger, entry))) { // it stays listed until it is deleted: the window may refuse
-            throw new IllegalArgumentException(ledger + ":" + entry + " is not parked");
-        }
+    CompletableFuture<Void> skip(long ledger, long entry) {
+        CompletableFuture<Void> done = new CompletableFuture<>();
         run(() -> {
-            window.skip(ledger, entry);
+            skips.add(new Skip(window.skip(ledger, entry), new Key(ledger, entry), done));
             dirty = true;
-        }, () -> { });
+        }, () -> done.completeExceptionally(new IllegalStateException(ENDS)));
+        return done;
+    }
+
+    /** Says what became of the skips of the last step. */
+    private void answerSkips() {
+        for (Skip s : skips) {
+            if (window.result(s.event) == Status.OK) {
+                s.done.complete(null);
+            } else {
+                s.done.completeExceptionally(new IllegalArgumentException(s.position.ledger + ":" + s.position.entry
+                        + " is not parked"));
+            }
+        }
+        skips.clear();
+    }
+
+    private void abandonSkips() {
+        skips.forEach(s -> s.done.completeExceptionally(new IllegalStateException(ENDS)));
+        skips.clear();
     }
 
     // ---- step
@@ -332,6 +354,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         }
         broken = true;
         arena = null;
+        abandonSkips();
         trouble = "internal error: " + e;
         LOG.error("[{}] replication of this segment starts again in {} s", name, RESTART_SECONDS);
         restartLater();
@@ -349,6 +372,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
                 arena.reserve(window.needed());
                 int n = window.step(arena.address(), arena.capacity());
                 keepOffered();
+                answerSkips();
                 for (int i = 0; i < n; i++) {
                     carryOut(i);
                 }
@@ -408,7 +432,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             case Window.SEND -> send(i, ledger, entry);
             case Window.DELETE -> {
                 toDelete.add(PositionFactory.create(ledger, entry));
-                parked.remove(new Key(ledger, entry));
+                forgetParked(new Key(ledger, entry));
             }
             case Window.RELEASE -> release(held.remove(new Key(ledger, entry)));
             case Window.ASK_BUDGET -> budget.request(budgetKey, remoteNumber, window.bytes(i));
@@ -423,10 +447,18 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             }
             case Window.PARKED -> {
                 parked.add(new Key(ledger, entry));
-                LOG.error("[{}] {}:{} is parked, reason {}: replication of this segment needs an operator", name,
-                        ledger, entry, window.reason(i));
+                if (broker.parked().add(localSegment, host.remote(), ledger, entry, window.reason(i))) {
+                    LOG.warn("[{}] {}:{} is parked, reason {}: replication of this segment needs an operator", name,
+                            ledger, entry, Placement.reason(window.reason(i)));
+                }
             }
             default -> LOG.error("[{}] action {} is not known", name, window.kind(i));
+        }
+    }
+
+    private void forgetParked(Key k) {
+        if (parked.remove(k)) {
+            broker.parked().remove(localSegment, host.remote(), k.ledger, k.entry);
         }
     }
 
@@ -506,6 +538,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             if (gone) {
                 LOG.warn("[{}] {}:{} was parked and has left the cursor", name, k.ledger, k.entry);
                 window.skip(k.ledger, k.entry);
+                broker.parked().remove(localSegment, host.remote(), k.ledger, k.entry);
             }
             return gone;
         });
@@ -537,6 +570,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
                 return;
             }
             closed = true;
+            abandonSkips();
             remote.remove(this);
             gate.close();
             budget.unregister(budgetKey, remoteNumber);

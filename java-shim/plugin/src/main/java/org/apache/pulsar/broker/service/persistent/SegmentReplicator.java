@@ -406,12 +406,10 @@ public class SegmentReplicator extends PersistentReplicator
     }
 
     @Override
-    public void skip(long ledger, long entry) {
+    public CompletableFuture<Void> skip(long ledger, long entry) {
         SegmentSession s = session;
-        if (s == null) {
-            throw new IllegalArgumentException("the segment does not replicate now");
-        }
-        s.skip(ledger, entry);
+        return s != null ? s.skip(ledger, entry) : CompletableFuture.failedFuture(
+                new IllegalStateException("the segment does not replicate now"));
     }
 
     @Override
