@@ -37,6 +37,9 @@ two_clusters() {
     bash build/surefire.sh java-shim/it
 }
 
+# Every client writes, the core cuts, every client reads.
+interop() { make --no-print-directory java cli && bash build/interop.sh -v; }
+
 stage "native library" native
 stage "go, with the race detector" go_race
 if [ "$kind" = short ]; then
@@ -54,6 +57,7 @@ if [ "$kind" = all ]; then
     if grep -rqs '@Tag("slow")' java-shim/it/src/test; then
         stage "two clusters, slow" two_clusters -Dit.groups=slow -Dit.excluded=
     fi
+    stage "clients' matrix" interop
     stage "demo" make --no-print-directory demo
     stage "demo, sabotaged" bash build/demo-sabotage.sh
 fi
