@@ -5,6 +5,7 @@ package interop
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -35,7 +36,7 @@ func (c *command) run(t *testing.T, out any, args ...string) {
 	b, err := exec.Command(c.path, args...).Output()
 	if err != nil {
 		detail := ""
-		if e, ok := err.(*exec.ExitError); ok {
+		if e, ok := errors.AsType[*exec.ExitError](err); ok {
 			detail = string(e.Stderr)
 		}
 		t.Fatalf("georep %s: %v %s", strings.Join(args, " "), err, detail)
