@@ -27,6 +27,10 @@ type broker struct {
 }
 
 func (b *broker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/admin/v2/scalable/t/n/orders" {
+		http.ServeFile(w, r, "testdata/a2.json")
+		return
+	}
 	path, ok := strings.CutPrefix(r.URL.Path, "/admin/v2/scalable-repl/")
 	if !ok {
 		http.NotFound(w, r)

@@ -3,12 +3,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"georep/cmd/georep/internal/adminclient"
 	"georep/core/entry"
+	"georep/core/layout"
 )
 
 func init() { commands = append(commands, newSkip, newPause, newResume, newResetCursor) }
@@ -17,7 +19,8 @@ func init() { commands = append(commands, newSkip, newPause, newResume, newReset
 type operation struct {
 	connection
 	call, remote string
-	segment      int64 // counts where the flag was given
+	segment      uint64 // counts where the flag was given
+	toOwner      bool   // with a segment, the call is one of that segment
 	done         string
 }
 
@@ -44,18 +47,21 @@ func (o *operation) command(c *cobra.Command, arguments func() (map[string]any, 
 		if err != nil {
 			return err
 		}
-		values["remote"] = o.remote
-		if c.Flags().Changed("segment") {
-			if o.segment < 0 {
-				return badUsage("--segment: below 0")
-			}
-			values["segment"] = o.segment
-		}
 		client, err := o.client()
 		if err != nil {
 			return err
 		}
-		answer, err := client.Operate(c.Context(), topic, o.call, values)
+		call := o.call
+		values["remote"] = o.remote
+		switch one := c.Flags().Changed("segment"); {
+		case one && o.toOwner:
+			if call, err = segmentCall(c.Context(), client, topic, o.segment, o.call); err != nil {
+				return err
+			}
+		case one:
+			values["segment"] = o.segment
+		}
+		answer, err := client.Operate(c.Context(), topic, call, values)
 		if err != nil {
 			return refused(err)
 		}
@@ -69,6 +75,23 @@ func (o *operation) command(c *cobra.Command, arguments func() (map[string]any, 
 	o.register(c)
 	c.Flags().StringVar(&o.remote, "remote", "", "the remote cluster")
 	return c
+}
+
+// segmentCall is the path of a call of one segment, which is known by range and number.
+func segmentCall(ctx context.Context, client *adminclient.Client, t adminclient.Topic, id uint64, call string) (string, error) {
+	b, err := client.Layout(ctx, t)
+	if err != nil {
+		return "", refused(err)
+	}
+	l, err := layout.ParsePulsar(b)
+	if err != nil {
+		return "", badInput(client.URL(), err)
+	}
+	s := l.Get(id)
+	if s == nil || s.IsLegacy() {
+		return "", refused(fmt.Errorf("%s has no segment %d that replicates by itself", t, id))
+	}
+	return fmt.Sprintf("segment/%s-%d/%s", s.Range, s.ID, call), nil
 }
 
 func nothing() (map[string]any, error) { return map[string]any{}, nil }
@@ -116,14 +139,15 @@ it goes on. A position that is not parked is refused.
 		return map[string]any{"position": at.String()}, nil
 	})
 	c.Flags().StringVar(&position, "position", "", "ledger:entry")
-	c.Flags().Int64Var(&o.segment, "segment", 0, "number of a segment")
+	c.Flags().Uint64Var(&o.segment, "segment", 0, "number of a segment")
 	return c
 }
 
 func newResetCursor() *cobra.Command {
-	o := operation{call: "reset-cursor"}
+	o := operation{call: "reset-cursor", toOwner: true}
 	var to string
-	c := o.command(&cobra.Command{
+	var c *cobra.Command
+	c = o.command(&cobra.Command{
 		Use:   "reset-cursor TOPIC --remote R --to earliest|latest|L:E",
 		Short: "Replicate a topic anew from a position: what arrived before arrives again",
 		Long: `Reset-cursor begins a new generation of the replication of TOPIC to one remote:
@@ -138,11 +162,14 @@ latest leaves out what is stored here and has not been sent.
 			if _, err := entry.ParsePosition(to); err != nil {
 				return nil, badUsage("--to: neither earliest nor latest nor ledger:entry: %q", to)
 			}
+			if !c.Flags().Changed("segment") {
+				return nil, badUsage("--to: a ledger belongs to one segment; name it with --segment")
+			}
 		}
 		o.done = "begins anew at " + to
 		return map[string]any{"to": to}, nil
 	})
 	c.Flags().StringVar(&to, "to", "", "earliest, latest or ledger:entry")
-	c.Flags().Int64Var(&o.segment, "segment", 0, "number of a segment")
+	c.Flags().Uint64Var(&o.segment, "segment", 0, "number of a segment")
 	return c
 }

@@ -156,7 +156,9 @@ func (c *Client) try(ctx context.Context, method, path string, body []byte) ([]b
 	from := answer.Request.URL.String() // of the broker that answered, behind the redirects
 	if answer.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, maxText))
-		return nil, nil, &StatusError{Status: answer.StatusCode, Method: method, URL: from, Text: message(text)}
+		e := &StatusError{Status: answer.StatusCode, Method: method, URL: from}
+		e.Text, e.Server = message(text)
+		return nil, nil, e
 	}
 	out, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {

@@ -204,8 +204,8 @@ func TestErrorsSayWhatTheServerSays(t *testing.T) {
 			t.Errorf("%q: %v", body, err)
 		}
 	}
-	for status, want := range map[int]string{401: "--token-file", 403: "super-user"} {
-		if e := (&StatusError{Status: status}).Error(); !strings.Contains(e, want) {
+	for status, want := range map[int]string{401: "--token-file", 403: "super-user", 404: "georep.nar"} {
+		if e := (&StatusError{Status: status, Server: true}).Error(); !strings.Contains(e, want) {
 			t.Errorf("%d: %s", status, e)
 		}
 	}

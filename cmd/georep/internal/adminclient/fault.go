@@ -21,6 +21,7 @@ type StatusError struct {
 	Method string
 	URL    string // of the broker that answered
 	Text   string // what it said, at most 4 KiB
+	Server bool   // the web server said it, not an admin call
 }
 
 // Error returns one line: call, status, the server's words, and what to do
@@ -35,6 +36,10 @@ func (e *StatusError) Error() string {
 		s += " (give a super-user's token with --token-file or --token)"
 	case http.StatusForbidden:
 		s += " (the token is not a super-user's)"
+	case http.StatusNotFound:
+		if e.Server {
+			s += " (the broker has no such call: is georep.nar configured there?)"
+		}
 	}
 	return s
 }
@@ -83,22 +88,22 @@ var (
 )
 
 // message finds what a broker wants to say: {"reason": …} from an admin call,
-// an HTML page from the server around it, else text.
-func message(body []byte) string {
+// else from the web server around it an HTML page or text.
+func message(body []byte) (text string, server bool) {
 	var r struct{ Reason string }
 	if json.Unmarshal(body, &r) == nil && r.Reason != "" {
-		return r.Reason
+		return r.Reason, false
 	}
-	text := string(body)
+	text = string(body)
 	if strings.HasPrefix(strings.TrimSpace(text), "<") {
 		found := jettyMessage.FindStringSubmatch(text)
 		if found == nil {
 			found = htmlTitle.FindStringSubmatch(text)
 		}
 		if found == nil {
-			return ""
+			return "", true
 		}
 		text = html.UnescapeString(found[1])
 	}
-	return strings.Join(strings.Fields(text), " ")
+	return strings.Join(strings.Fields(text), " "), true
 }

@@ -174,7 +174,7 @@ public class OperatorResource extends PluginResource {
             return PositionFactory.LATEST;
         }
         if (wholeTopic) {
-            throw new RestException(Response.Status.BAD_REQUEST, "to: must be earliest or latest, or a segment named");
+            throw new RestException(Response.Status.BAD_REQUEST, "to: must be earliest or latest for a whole topic");
         }
         return position(to, "to");
     }
