@@ -2,7 +2,11 @@
 
 package layout
 
-import "fmt"
+import (
+	"fmt"
+
+	"georep/core/internal/mutant"
+)
 
 // Join returns the coarsest shape that has every boundary of a and of b: "the
 // finer wins", on both rings (PIP-495, "Convergence"). It is commutative,
@@ -54,6 +58,8 @@ type unionMemo struct{ a, b, out []uint16 }
 
 func (m *unionMemo) union(a, b []uint16) []uint16 {
 	switch {
+	case mutant.On(mutant.BucketsLowered):
+		return b
 	case len(b) == 0 || sameStarts(a, b):
 		return a
 	case len(a) == 0:

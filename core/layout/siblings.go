@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"georep/core/internal/mutant"
 )
 
 // ErrMerge marks a merge that is not legal; the text says why.
@@ -29,7 +31,8 @@ type SplitLog []Cut
 func (g SplitLog) Record(l *Layout, ops []Op) SplitLog {
 	var more SplitLog
 	for _, op := range ops {
-		if op.Kind != SplitMidpoint && op.Kind != SplitExplicit {
+		if op.Kind != SplitMidpoint && op.Kind != SplitExplicit ||
+			op.Kind == SplitExplicit && mutant.On(mutant.ExplicitCutUnlogged) {
 			continue
 		}
 		if p := l.Get(op.Parents[0]); p != nil {

@@ -40,6 +40,16 @@ const (
 	CapIgnored             // budget: a remote at its cap gets slots
 	ParkedDropped          // window: a parked entry is deleted from the cursor
 	OldOriginKept          // entry: the splice leaves an older source position in place
+	LowerStateTaken        // converge: a lower state replaces a higher one
+	AckBeforeCommit        // converge: a push is answered before its fold is durable
+	UnknownIsCold          // converge: a peer that said nothing lets everything go
+	NonSiblingsMerged      // converge: any two neighbours are merged
+	OwnColdFolded          // converge: a fold follows what its sender marks cold
+	FoldCapIgnored         // converge: a fold goes beyond the effective caps
+	StaleLeaderWrites      // converge: a mutation does not name the epoch that it was made for
+	NewLeaderMerges        // converge: a new leader merges on what an earlier one had heard
+	ExplicitCutUnlogged    // layout: an explicit split leaves no record
+	BucketsLowered         // layout: a join takes one side's buckets
 	count
 )
 
@@ -67,6 +77,16 @@ var names = [...]string{
 	CapIgnored:          "cap-ignored",
 	ParkedDropped:       "parked-dropped",
 	OldOriginKept:       "old-origin-kept",
+	LowerStateTaken:     "lower-state-taken",
+	AckBeforeCommit:     "ack-before-commit",
+	UnknownIsCold:       "unknown-is-cold",
+	NonSiblingsMerged:   "non-siblings-merged",
+	OwnColdFolded:       "own-cold-folded",
+	FoldCapIgnored:      "fold-cap-ignored",
+	StaleLeaderWrites:   "stale-leader-writes",
+	NewLeaderMerges:     "new-leader-merges",
+	ExplicitCutUnlogged: "explicit-cut-unlogged",
+	BucketsLowered:      "buckets-lowered",
 }
 
 // String returns the kebab-case name of the mistake.

@@ -27,12 +27,30 @@ var (
 	Budget        = Name{"budget", 19}
 	Contract      = Name{"contract", 0}
 	Liveness      = Name{"liveness", 12}
+
+	RingTiles    = Name{"ring-tiles", 1}
+	LayoutsAgree = Name{"layouts-agree", 2}
+	NoneVanishes = Name{"none-vanishes", 3}
+	PeerForward  = Name{"peer-forward", 4}
+	AckDurable   = Name{"ack-durable", 5}
+	StaleWrite   = Name{"stale-write", 5}
+	LeaderWaits  = Name{"leader-waits", 6}
+	MergeAgreed  = Name{"merge-agreed", 7}
+	SiblingsOnly = Name{"siblings-only", 7}
+	SplitLogged  = Name{"split-logged", 7}
+	WithinCaps   = Name{"within-caps", 8}
+	Crashed      = Name{"layouts-contract", 0}
 )
+
+// Layouts says whether the checker belongs to the world of layouts.
+func (n Name) Layouts() bool { return n.Invariant > 0 && n.Invariant < 9 || n == Crashed }
 
 // Names lists every checker.
 func Names() []Name {
 	return []Name{VerbatimFits, SpliceOnly, SingleBucket, KeyOrder, NothingLost, ParkedVisible, DeleteAfter,
-		NoDuplicate, SameMessages, DrainGate, Pinned, MustStay, Budget, Contract, Liveness}
+		NoDuplicate, SameMessages, DrainGate, Pinned, MustStay, Budget, Contract, Liveness,
+		RingTiles, LayoutsAgree, NoneVanishes, PeerForward, AckDurable, StaleWrite, LeaderWaits, MergeAgreed,
+		SiblingsOnly, SplitLogged, WithinCaps, Crashed}
 }
 
 // Violation is the first thing that went wrong.

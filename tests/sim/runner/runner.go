@@ -9,8 +9,10 @@ package runner
 import (
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +21,7 @@ import (
 
 	"georep/tests/sim/check"
 	"georep/tests/sim/faults"
+	"georep/tests/sim/layouts"
 	"georep/tests/sim/world"
 )
 
@@ -34,6 +37,7 @@ type Summary struct {
 	Seeds, Events, MinEvents uint64
 	Faults                   [faults.Kinds]uint64
 	Branches                 []world.Branch
+	Layouts                  map[string]uint64 // faults and branches of the layouts' world
 	Stats                    check.Stats
 	Violations               []world.Result // at most maxKept
 	Violated                 uint64
@@ -64,11 +68,12 @@ func Play(o Options) *Summary {
 				if i >= o.Seeds {
 					return
 				}
-				r := play(o.First+i, nil)
+				r, l := play(o.First+i, nil), playLayouts(o.First+i, nil)
 				mu.Lock()
 				s.add(&r)
+				s.addLayouts(&l)
 				mu.Unlock()
-				if r.Violation != nil && o.Stop {
+				if (r.Violation != nil || l.Violation != nil) && o.Stop {
 					stop.Store(true)
 				}
 			}
@@ -104,10 +109,33 @@ func (s *Summary) add(r *world.Result) {
 	s.Stats.Add(&r.Stats)
 }
 
+// addLayouts adds the run of the other world with the same seed.
+func (s *Summary) addLayouts(r *layouts.Result) {
+	s.Events += r.Events
+	if s.Layouts == nil {
+		s.Layouts = map[string]uint64{}
+	}
+	for name, n := range r.Counts {
+		s.Layouts[name] += n
+	}
+	if r.Violation == nil {
+		return
+	}
+	s.Violated++
+	if len(s.Violations) < maxKept {
+		s.Violations = append(s.Violations, world.Result{Seed: r.Seed, Events: r.Events, Violation: r.Violation})
+	}
+}
+
 // FaultCount returns the number of faults of all kinds.
 func (s *Summary) FaultCount() (n uint64) {
 	for _, c := range s.Faults {
 		n += c
+	}
+	for name, c := range s.Layouts {
+		if strings.HasPrefix(name, layouts.Fault) {
+			n += c
+		}
 	}
 	return n
 }
@@ -122,6 +150,11 @@ func (s *Summary) Missed() (out []string) {
 	for _, b := range s.Branches {
 		if b.Count == 0 && !world.Rare(b.Name) {
 			out = append(out, b.Name)
+		}
+	}
+	for _, name := range layouts.Names() {
+		if s.Layouts[name] == 0 {
+			out = append(out, "layouts "+name)
 		}
 	}
 	return out
@@ -156,6 +189,9 @@ func (s *Summary) Print(w io.Writer) {
 			put(b.Name, b.Count)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Layouts)) {
+		put("layouts "+name, s.Layouts[name])
+	}
 	fmt.Fprintln(t)
 	_ = t.Flush() // w reports its own errors to the caller
 	fmt.Fprintf(w, "stored %d (whole %d, parts %d) deleted %d skipped %d, at least %d events a seed\n",
@@ -178,20 +214,43 @@ const storyLines = 60
 // tell replays a violated seed and prints its last lines.
 func tell(w io.Writer, r *world.Result) {
 	var lines []string
-	play(r.Seed, func(line string) {
+	keep := func(line string) {
 		lines = append(lines, line)
 		if len(lines) > 2*storyLines {
 			lines = append(lines[:0], lines[storyLines:]...)
 		}
-	})
+	}
+	if r.Violation.Name.Layouts() {
+		playLayouts(r.Seed, keep)
+	} else {
+		play(r.Seed, keep)
+	}
 	for _, line := range lines[max(0, len(lines)-storyLines):] {
 		fmt.Fprintln(w, "  ", line)
 	}
 	fmt.Fprintf(w, "   replay with: georep simulate --seed %d --trace\n", r.Seed)
 }
 
-// Replay plays one seed; trace may be nil.
-func Replay(seed uint64, trace func(line string)) world.Result { return play(seed, trace) }
+// Replay plays one seed in both worlds; trace may be nil. The result has the events
+// and the first violation of both.
+func Replay(seed uint64, trace func(line string)) world.Result {
+	r, l := play(seed, trace), playLayouts(seed, trace)
+	r.Events += l.Events
+	if r.Violation == nil {
+		r.Violation = l.Violation
+	}
+	return r
+}
+
+func playLayouts(seed uint64, trace func(line string)) (r layouts.Result) {
+	w := layouts.New(seed, trace)
+	defer func() {
+		if p := recover(); p != nil {
+			r = w.Crashed(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	return w.Run()
+}
 
 // play runs a seed. A panic of a machine is a violation like any other.
 func play(seed uint64, trace func(line string)) (r world.Result) {

@@ -8,6 +8,7 @@ import (
 	"georep/core/keyhash"
 	"georep/core/placement"
 	"georep/core/window"
+	"georep/tests/sim/agenda"
 	"georep/tests/sim/check"
 	"georep/tests/sim/faults"
 )
@@ -37,9 +38,8 @@ type World struct {
 	plan   *faults.Plan
 	chk    *check.Checker
 	bank   *bank
-	agenda agenda
+	agenda agenda.Agenda
 	now    int64
-	seq    int64
 	events uint64
 	calm   bool // no faults any more
 

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package converge
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"georep/core/keyhash"
+	"georep/core/layout"
+)
+
+// rig is a machine of cluster a with one peer, b, and a store.
+type rig struct {
+	t     *testing.T
+	m     *Machine
+	store Local
+	next  uint64
+	last  Action
+	mut   Action
+}
+
+func newRig(t *testing.T, starts ...uint16) *rig {
+	t.Helper()
+	m, err := New(DefaultConfig("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts = append([]uint16{0}, starts...)
+	shape := layout.Shape{Profile: keyhash.PIP486, Starts: starts, Buckets: make([][]uint16, len(starts))}
+	segs := make([]layout.Segment, len(starts))
+	for i := range segs {
+		segs[i] = layout.Segment{ID: uint64(i), Range: shape.Range(i), State: layout.Active, Profile: keyhash.PIP486,
+			BucketsKnown: true}
+	}
+	l, err := layout.New(1, segs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, m: m, store: Local{Layout: l, Instance: "a-1"}, next: uint64(len(segs))}
+	m.Store(0, r.store)
+	m.Members(0, []string{"a", "b"})
+	m.Lead(0, 1)
+	return r
+}
+
+// take returns what the machine wants, one word per action, and remembers the last.
+func (r *rig) take() string {
+	var words []string
+	for _, a := range r.m.Ready() {
+		r.last = a
+		switch a.Kind {
+		case Push:
+			words = append(words, "push")
+		case Answer:
+			words = append(words, "answer-"+a.Code.String())
+		case Mutate:
+			words = append(words, "mutate-"+a.Mutation.Why.String())
+			r.mut = a
+		case Verdict:
+			words = append(words, "verdict-"+a.Code.String())
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func (r *rig) want(what string) {
+	r.t.Helper()
+	if got := r.take(); got != what {
+		r.t.Fatalf("%q, want %q (%+v)", got, what, r.last)
+	}
+}
+
+// commit makes the last mutation durable.
+func (r *rig) commit(now int64) {
+	r.t.Helper()
+	mu := r.mut.Mutation
+	l := r.store.Layout
+	if len(mu.Ops) > 0 {
+		var err error
+		if l, err = layout.Apply(l, mu.Ops, r.next, 0); err != nil {
+			r.t.Fatal(err)
+		}
+		r.next += 10
+	}
+	r.store = Local{Layout: l, Instance: r.store.Instance, Splits: mu.Splits, Marks: mu.Marks}
+	r.m.Committed(now, r.mut.Token, r.store)
+}
+
+func (r *rig) starts() string {
+	s, err := layout.ShapeOf(r.store.Layout)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return fmt.Sprint(s.Starts)
+}
+
+// TestPushIsAnsweredAfterTheCommit is invariant 5 in one line.
+func TestPushIsAnsweredAfterTheCommit(t *testing.T) {
+	r := newRig(t)
+	r.want("push")
+	r.m.Received(10, 77, state(1, 0x8000))
+	r.want("mutate-fold")
+	r.commit(20)
+	r.want("answer-ok")
+	if r.last.Token != 77 || r.last.State.Version != (Version{Epoch: 2, Term: 1}) || r.starts() != "[0 32768]" {
+		t.Errorf("answered %+v with %s", r.last, r.starts())
+	}
+	if want := (layout.SplitLog{{At: 0x8000, Parent: layout.Ring}}); !reflect.DeepEqual(r.store.Splits, want) {
+		t.Errorf("log %v", r.store.Splits)
+	}
+}
+
+// TestPushThatTakesTooLong is answered "busy", and the sender tries again.
+func TestPushThatTakesTooLong(t *testing.T) {
+	r := newRig(t)
+	r.want("push")
+	r.m.Received(10, 77, state(1, 0x8000))
+	r.want("mutate-fold")
+	if at := r.m.WakeAt(); at != 10+20_000 {
+		t.Errorf("wakes at %d", at)
+	}
+	r.m.Tick(10 + 20_000)
+	r.want("answer-busy")
+}
+
+// TestMergeWaitsForConsent: cold here, hot there, cold there, gone.
+func TestMergeWaitsForConsent(t *testing.T) {
+	r := newRig(t, 0x8000)
+	r.want("push")
+	r.m.Cold(1, []uint16{0x8000})
+	if r.want(""); !reflect.DeepEqual(r.m.State().Cold, []uint16{0x8000}) {
+		t.Fatalf("cold %v", r.m.State().Cold)
+	}
+	r.m.Received(2, 1, state(1, 0x8000))
+	r.want("answer-ok")
+	cold := state(1, 0x8000)
+	cold.Version.Counter, cold.Cold = 1, []uint16{0x8000}
+	r.m.Received(3, 2, cold)
+	r.want("mutate-merge answer-ok")
+	r.commit(4)
+	if r.starts() != "[0]" {
+		t.Fatalf("merged to %s", r.starts())
+	}
+	r.m.Tick(5) // what b holds coldly is not folded back
+	if got := r.take(); strings.Contains(got, "mutate") {
+		t.Fatalf("folded back: %s", got)
+	}
+	hot := state(1, 0x8000)
+	hot.Version.Counter = 2
+	r.m.Received(6, 3, hot) // needed there after all
+	if r.want("mutate-fold"); r.last.Mutation.Ops[0].Kind != layout.SplitMidpoint {
+		t.Errorf("%+v", r.last.Mutation.Ops)
+	}
+}
+
+// TestManualMarks live in the store, wait, expire and can be taken back.
+func TestManualMarks(t *testing.T) {
+	r := newRig(t, 0x8000)
+	r.want("push")
+	r.m.WishMerge(5, 1, 1, 0)
+	r.want("mutate-mark")
+	r.commit(6)
+	if r.want("verdict-marked"); len(r.store.Marks) != 1 || r.store.Marks[0].UntilMillis != 5+24*3_600_000 {
+		t.Fatalf("marks %+v", r.store.Marks)
+	}
+	r.m.CancelMark(7, 2, 0x8000, 0)
+	r.want("mutate-unmark")
+	r.commit(8)
+	if r.want("verdict-ok"); len(r.store.Marks) != 0 || len(r.m.State().Cold) != 0 {
+		t.Fatalf("marks %+v cold %v", r.store.Marks, r.m.State().Cold)
+	}
+	r.m.WishMerge(9, 3, 0, 1)
+	r.want("mutate-mark")
+	r.commit(10)
+	r.want("verdict-marked")
+	r.m.Tick(9 + 24*3_600_000)
+	r.want("mutate-unmark")
+	r.m.CancelMark(9+24*3_600_000, 4, 0x8000, 0)
+	r.want("verdict-busy")
+}
+
+// TestNewLeaderWaits with its own splits, a minute at most; with a peer that has no
+// plugin not at all.
+func TestNewLeaderWaits(t *testing.T) {
+	r := newRig(t)
+	r.want("push")
+	r.m.WishSplit(1, 1, 0)
+	r.want("verdict-waiting-for-peers")
+	r.m.PushFailed(2, "b", 1, true, "404", 0)
+	r.want("")
+	r.m.WishSplit(3, 2, 0)
+	r.want("mutate-policy")
+
+	r = newRig(t)
+	r.want("push")
+	r.m.WishSplit(59_999, 1, 0)
+	r.want("verdict-waiting-for-peers")
+	r.m.WishSplit(60_000, 2, 0)
+	r.want("mutate-policy")
+}
+
+// TestUnsupportedPeerIsQuiet: one try per anti-entropy interval, whatever happens here.
+func TestUnsupportedPeerIsQuiet(t *testing.T) {
+	r := newRig(t)
+	r.want("push")
+	r.m.PushFailed(10, "b", r.last.Token, true, "404", 0)
+	r.want("")
+	if at := r.m.WakeAt(); at != 60_010 {
+		t.Errorf("tries again at %d", at)
+	}
+	r.m.WishSplit(11, 9, 0)
+	r.want("mutate-policy")
+	r.commit(12)
+	r.want("verdict-ok")
+	r.m.Tick(60_010)
+	r.want("push")
+}
+
+// TestAnotherInstanceIsAskedBack: a late push of an earlier life changes nothing.
+func TestAnotherInstanceIsAskedBack(t *testing.T) {
+	r := newRig(t)
+	r.want("push")
+	mine := r.last.Token
+	r.m.Received(1, 1, state(1))
+	r.want("answer-ok")
+	late := state(9, 0x1234)
+	late.Instance = "b-0"
+	r.m.Received(2, 2, late)
+	r.want("answer-stale")
+	r.m.Answered(3, "b", mine, OK, "", state(1))
+	r.want("push") // the question
+	r.m.Answered(4, "b", r.last.Token, OK, "", late)
+	r.want("mutate-fold") // it was the later life after all
+}
+
+func TestBackoff(t *testing.T) {
+	for failures, want := range map[int]int64{0: 500, 1: 500, 2: 1000, 5: 8000, 8: 60_000, 1000: 60_000} {
+		if got := backoff(500, 60_000, failures, 0); got != want {
+			t.Errorf("after %d failures %d ms, want %d", failures, got, want)
+		}
+	}
+	if got := backoff(500, 60_000, 1, 1000); got != 375 {
+		t.Errorf("with full jitter %d ms", got)
+	}
+}
+
+func TestConfigNamesWhatIsWrong(t *testing.T) {
+	c := DefaultConfig("a")
+	c.GrowWaitMillis = 0
+	if _, err := New(c); err == nil || err.Error() != "converge: bad configuration: grow wait: 0 is not positive" {
+		t.Error(err)
+	}
+	if _, err := New(DefaultConfig("")); err == nil {
+		t.Error("a machine without a cluster")
+	}
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package converge
+
+import (
+	"fmt"
+
+	"georep/core/internal/mutant"
+)
+
+// Support says whether a peer takes part.
+type Support uint8
+
+// Support of a peer.
+const (
+	Unknown     Support = 0 // has not answered yet
+	Supported   Support = 1
+	Unsupported Support = 2 // has no plugin, or none that exchanges layouts
+)
+
+// peer is another member of the replication set.
+type peer struct {
+	name    string
+	support Support
+	state   *State // the latest, nil: unknown
+	at      int64  // when it said so last
+	heard   bool   // since this leader leads
+	refused string // why its layout is not folded in: caps, or a profile
+
+	pending *pending // its push that waits for the fold
+
+	push     uint64   // token of ours under way; 0: none
+	told     Version  // what that push says
+	ask      bool     // whether it is to be asked which instance lives
+	acked    *Version // the last of ours that it has made durable
+	ackAt    int64
+	failures int
+	nextTry  int64
+	trouble  string // the last thing that went wrong
+
+	diverged   bool  // its layout, less what it marks cold, is not in ours, or was not drained
+	divergedAt int64 // since when
+	lag        int64 // how long the last difference took
+}
+
+type pending struct {
+	token uint64
+	since int64
+}
+
+// reset forgets what an earlier leader was told: a new one starts with nothing.
+func (p *peer) reset() {
+	if mutant.On(mutant.NewLeaderMerges) {
+		p.push, p.acked = 0, nil
+		return
+	}
+	*p = peer{name: p.name, lag: p.lag}
+}
+
+// Received takes a peer's push. It is answered with token, at once or after the
+// fold. The state's slices are the machine's from now on.
+func (m *Machine) Received(now int64, token uint64, s *State) {
+	m.at(now)
+	if !m.leading {
+		m.refuse(s.Cluster, token, NotLeader, "")
+		return
+	}
+	if err := s.Check(); err != nil {
+		m.refuse(s.Cluster, token, BadState, err.Error())
+		return
+	}
+	p := m.peer(s.Cluster)
+	if p == nil {
+		m.refuse(s.Cluster, token, NotMember, fmt.Sprintf("%q is not in the replication set", s.Cluster))
+		return
+	}
+	if p.state != nil && p.state.Instance != s.Instance {
+		// Another life of its topic, before or after the one that is known: a push may be
+		// late, the answer to one of ours is not.
+		p.ask, p.nextTry = true, m.now
+		m.refuse(s.Cluster, token, Stale, "instance "+p.state.Instance+" is known; asking back")
+		m.settle()
+		return
+	}
+	if !p.take(m, s) {
+		m.refuse(s.Cluster, token, Stale, "state "+p.state.Version.String()+" is known")
+		m.settle()
+		return
+	}
+	p.answer(m, Busy, "a newer push came")
+	p.pending = &pending{token: token, since: m.now}
+	m.settle()
+}
+
+func (m *Machine) refuse(cluster string, token uint64, c Code, text string) {
+	m.actions = append(m.actions, Action{Kind: Answer, Peer: cluster, Token: token, Code: c, Text: text, State: m.own})
+}
+
+// take keeps s, unless it is older than what is known of the same instance.
+func (p *peer) take(m *Machine, s *State) bool {
+	p.support, p.heard = Supported, true
+	if p.state != nil && p.state.Instance == s.Instance && s.Version.Compare(p.state.Version) < 0 &&
+		!mutant.On(mutant.LowerStateTaken) {
+		return false
+	}
+	p.state, p.at = s, m.now
+	return true
+}
+
+// answer ends the peer's push that waits, if there is one.
+func (p *peer) answer(m *Machine, c Code, text string) {
+	if p.pending == nil {
+		return
+	}
+	m.actions = append(m.actions, Action{Kind: Answer, Peer: p.name, Token: p.pending.token, Code: c, Text: text,
+		State: m.own})
+	p.pending = nil
+}
+
+// answerPending answers once the own layout has what the peer needs, durably.
+func (m *Machine) answerPending(p *peer) {
+	if p.pending == nil {
+		return
+	}
+	switch {
+	case m.ringErr != nil:
+		p.answer(m, NoRing, m.ringErr.Error())
+	case p.refused != "":
+		code := Capped
+		if !m.compatible(p) {
+			code = NoRing
+		}
+		p.answer(m, code, p.refused)
+	case m.follows(p) || mutant.On(mutant.AckBeforeCommit):
+		p.answer(m, OK, "")
+	case m.now >= p.pending.since+m.cfg.AnswerMillis:
+		p.answer(m, Busy, "the layout is still being changed")
+	}
+}
+
+// compatible says whether the peer's state can be compared with ours.
+func (m *Machine) compatible(p *peer) bool {
+	return p.state != nil && p.state.Shape.Profile == m.shape.Profile
+}
+
+// dueAt returns when the peer is to be told next.
+func (p *peer) dueAt(m *Machine) int64 {
+	if p.acked != nil && *p.acked == m.own.Version && !p.ask {
+		return max(p.nextTry, p.ackAt+m.cfg.AntiEntropyMillis)
+	}
+	return p.nextTry
+}
+
+func (m *Machine) pushTo(p *peer) {
+	if m.own == nil || p.push != 0 || m.now < p.dueAt(m) {
+		return
+	}
+	p.push, p.told, p.ask = m.token(), m.own.Version, false
+	m.actions = append(m.actions, Action{Kind: Push, Peer: p.name, Token: p.push, State: m.own})
+}
+
+// Answered takes the peer's answer to a push: how it took ours, and its own state
+// (nil where it told none).
+func (m *Machine) Answered(now int64, name string, token uint64, c Code, text string, s *State) {
+	m.at(now)
+	p := m.peer(name)
+	if p == nil || p.push != token {
+		return // of an earlier leader, or of a peer that left
+	}
+	p.push = 0
+	var err error
+	if s != nil {
+		if err = s.Check(); err == nil && s.Cluster != name {
+			err = fmt.Errorf("%w: cluster: %q answers for %q", ErrState, s.Cluster, name)
+		}
+	}
+	switch {
+	case err != nil:
+		p.failed(m, err.Error(), 0)
+	case c == OK || c == Capped || c == NoRing: // told; what it refuses is refused until something changes
+		p.failures, p.nextTry, p.trouble = 0, m.now, text
+		told := p.told
+		p.acked, p.ackAt = &told, m.now
+	default:
+		p.failed(m, c.String()+": "+text, 0)
+	}
+	if err == nil && s != nil {
+		if p.state != nil && p.state.Instance != s.Instance {
+			p.answer(m, Stale, "instance "+s.Instance+" is known")
+		}
+		p.take(m, s)
+	}
+	m.settle()
+}
+
+// PushFailed takes a push without an answer. unsupported: the remote has no such
+// call. jitter, 0..1000, is the driver's random number.
+func (m *Machine) PushFailed(now int64, name string, token uint64, unsupported bool, text string, jitter int) {
+	m.at(now)
+	p := m.peer(name)
+	if p == nil || p.push != token {
+		return
+	}
+	p.push = 0
+	p.failed(m, text, jitter)
+	if unsupported {
+		p.support = Unsupported // what it said before holds: one broker of it may lack the plugin
+		p.nextTry = m.now + m.cfg.AntiEntropyMillis
+	}
+	m.settle()
+}
+
+func (p *peer) failed(m *Machine, text string, jitter int) {
+	p.failures++
+	p.trouble = text
+	p.nextTry = m.now + backoff(m.cfg.RetryFirstMillis, m.cfg.RetryMaxMillis, p.failures, jitter)
+}

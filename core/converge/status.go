@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package converge
+
+import (
+	"georep/core/layout"
+)
+
+// PeerStatus is what the machine knows of one member of the replication set.
+type PeerStatus struct {
+	Cluster   string
+	Support   Support
+	Known     bool    // it has told its state since this leader leads
+	Instance  string  // of its latest state, "" where there is none
+	Version   Version // of that state
+	AgeMillis int64   // of that state; -1: none
+	Acked     Version // our state that it has made durable, zero for none
+	Diverged  []layout.Diverged
+	Converged int      // ranges that agree
+	LagMillis int64    // since its layout differs; else how long the last difference lasted
+	Cold      []uint16 // boundaries that it marks cold
+	Caps      layout.Caps
+	Refused   string // why its layout is not folded in: the caps, its profile
+	Trouble   string // the last failure of the exchange; "" after a success
+	Failures  int    // in a row
+}
+
+// Status is the machine's view on the topic.
+type Status struct {
+	Leading   bool
+	Version   Version // of our own state
+	Caps      layout.Caps
+	Effective layout.Caps
+	Cold      []uint16
+	Marks     []Mark
+	Why       Why    // of the mutation under way, 0 for none
+	Awaits    string // the peer that our own splits wait for, "" for none
+	NoRing    string // why the layout cannot be exchanged, "" where it can
+	Peers     []PeerStatus
+}
+
+// Status returns what status calls and metrics show.
+func (m *Machine) Status(now int64) Status {
+	m.at(now)
+	s := Status{Leading: m.leading, Caps: m.cfg.Caps, Effective: m.EffectiveCaps(), Marks: m.local.Marks}
+	if m.ringErr != nil {
+		s.NoRing = m.ringErr.Error()
+	}
+	if m.own != nil {
+		s.Version, s.Cold = m.own.Version, m.own.Cold
+	}
+	if m.mut != nil {
+		s.Why = m.mut.m.Why
+	}
+	if m.leading {
+		s.Awaits = m.awaited()
+	}
+	for _, p := range m.peers {
+		s.Peers = append(s.Peers, m.peerStatus(p))
+	}
+	return s
+}
+
+func (m *Machine) peerStatus(p *peer) PeerStatus {
+	out := PeerStatus{Cluster: p.name, Support: p.support, Known: p.state != nil, AgeMillis: -1,
+		Refused: p.refused, Trouble: p.trouble, Failures: p.failures, LagMillis: p.lag}
+	if p.diverged {
+		out.LagMillis = m.now - p.divergedAt
+	}
+	if p.acked != nil {
+		out.Acked = *p.acked
+	}
+	if p.state == nil {
+		return out
+	}
+	out.Instance = p.state.Instance
+	out.Version, out.AgeMillis, out.Cold, out.Caps = p.state.Version, m.now-p.at, p.state.Cold, p.state.Caps
+	if m.ringErr == nil && m.compatible(p) {
+		out.Diverged, out.Converged, _ = layout.Diff(m.shape, p.state.Shape) // profiles are equal
+	}
+	return out
+}
+
+// Drained tells whether every sealed segment is drained towards all remotes; the
+// convergence lag ends only then.
+func (m *Machine) Drained(now int64, drained bool) {
+	m.at(now)
+	m.drained = drained
+	m.settle()
+}
+
+// clock measures the convergence lag: from a peer's layout being seen to its being
+// folded in and drained.
+func (m *Machine) clock(p *peer) {
+	if p.state == nil || m.ringErr != nil || !m.compatible(p) {
+		return
+	}
+	folded := m.follows(p)
+	switch {
+	case !p.diverged && !folded:
+		p.diverged, p.divergedAt = true, m.now
+	case p.diverged && folded && m.drained:
+		p.diverged, p.lag = false, m.now-p.divergedAt
+	}
+}
+
+// State returns what peers are told now, nil while there is nothing to tell.
+func (m *Machine) State() *State { return m.own }

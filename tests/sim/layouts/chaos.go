@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package layouts
+
+import (
+	"slices"
+
+	"georep/core/keyhash"
+	"georep/core/layout"
+)
+
+func (w *World) isMember(name string) bool { return slices.Contains(w.members, name) }
+
+// chaos lets things happen to clusters and links, until the calm.
+func (w *World) chaos() {
+	if w.calm {
+		return
+	}
+	c := w.clusters[w.rng.IntN(len(w.clusters))]
+	switch {
+	case w.chance("crash", 0.15):
+		if k := c.leader; k != nil {
+			w.tracef("%s loses its leader", c.name)
+			k.stop()
+			w.after(w.rng.Int64N(15_000), func() {
+				if c.leader == nil {
+					c.elect()
+				}
+			})
+		}
+	case w.chance("stale-leader", 0.15): // it goes on, and does not know
+		if k := c.leader; k != nil {
+			c.leader = nil
+			c.elect()
+			w.after(w.rng.Int64N(60_000), func() {
+				if k.alive && k != c.leader {
+					k.resign()
+				}
+			})
+		}
+	case w.chance("one-way-cut", 0.15):
+		o := w.clusters[w.rng.IntN(len(w.clusters))]
+		link := [2]string{c.name, o.name}
+		w.cut[link] = true
+		w.after(w.rng.Int64N(120_000), func() { delete(w.cut, link) })
+	case w.chance("recreated", 0.02):
+		w.tracef("%s deletes its topic and makes it again", c.name)
+		for _, k := range slices.Clone(c.controllers) {
+			k.stop()
+		}
+		c.retired = nil
+		c.create(1 + w.rng.IntN(4))
+		c.elect()
+	case w.chance("caps-changed", 0.03):
+		c.caps.MaxSegments = []int{8, 64}[w.rng.IntN(2)]
+		if c.leader != nil {
+			c.leader.m.SetCaps(w.now, c.caps)
+			c.leader.run()
+		}
+	}
+	w.after(w.rng.Int64N(12_000), w.chaos)
+}
+
+// policy lets a cluster's own policy and operator wish for something.
+func (c *cluster) policy() {
+	w := c.w
+	if w.calm {
+		return
+	}
+	w.after(w.rng.Int64N(40_000), c.policy)
+	k := c.leader
+	if n := len(c.controllers); n > 0 && w.rng.IntN(4) == 0 {
+		k = c.controllers[w.rng.IntN(n)] // a stale one wishes, too
+	}
+	if k == nil {
+		return
+	}
+	active := c.store.Layout.Active()
+	i := w.rng.IntN(len(active))
+	s := active[i]
+	k.wishes++
+	w.events++
+	switch w.rng.IntN(8) {
+	case 0, 1, 2:
+		if len(active) < 24 {
+			if mid, ok := layout.Midpoint(s.Range); ok {
+				c.hot[mid] = true
+				c.tellCold()
+			}
+			k.m.WishSplit(w.now, k.wishes, s.ID)
+		}
+	case 3:
+		if n := []int{2, 3, 4, 8}[w.rng.IntN(4)]; c.profile != keyhash.M1 {
+			k.m.WishRebucket(w.now, k.wishes, s.ID, layout.EqualWidth(n))
+		}
+	case 4, 5:
+		c.reheat(0.4)
+		c.tellCold()
+	case 6:
+		if i+1 < len(active) {
+			k.m.WishMerge(w.now, k.wishes, s.ID, active[i+1].ID)
+		}
+	case 7:
+		k.m.CancelMark(w.now, k.wishes, s.Range.Start, s.Range.Start)
+	}
+	k.run()
+}
+
+// tellCold tells every controller, stale ones too, what the policy finds cold.
+func (c *cluster) tellCold() {
+	for _, k := range slices.Clone(c.controllers) {
+		k.m.Cold(c.w.now, c.coldSet())
+		k.run()
+	}
+}
+
+// reheat draws which boundaries are hot.
+func (c *cluster) reheat(p float64) {
+	c.hot = map[uint16]bool{}
+	for _, o := range c.w.clusters {
+		for _, at := range o.shape().Starts {
+			if c.w.rng.Float64() < p {
+				c.hot[at] = true
+			}
+		}
+	}
+}
+
+// settle stops all faults; policies make up their minds, and everything heals.
+func (w *World) settle() {
+	w.calm, w.calmAt = true, w.now
+	w.tracef("calm")
+	w.cut = map[[2]string]bool{}
+	for _, c := range w.clusters {
+		w.join(c)
+		c.supported = c.supported || c.half
+		for _, k := range slices.Clone(c.controllers) {
+			if k != c.leader {
+				k.resign()
+			}
+		}
+		if c.leader == nil {
+			c.elect()
+		}
+	}
+	for _, c := range w.clusters {
+		c.reheat(0.25)
+	}
+	w.rederive()
+}
+
+// rederive lets the policies say again what is cold, as they do once a minute.
+func (w *World) rederive() {
+	for _, c := range w.clusters {
+		c.tellCold()
+	}
+	w.after(60_000, w.rederive)
+}

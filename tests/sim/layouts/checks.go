@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package layouts
+
+import (
+	"slices"
+
+	"georep/core/converge"
+	"georep/core/layout"
+	"georep/tests/sim/check"
+)
+
+// checkCommit looks at what the store holds after a mutation.
+func (c *cluster) checkCommit(before layout.Shape, mu *converge.Mutation) {
+	after := c.shape()
+	if mu.Why != converge.WhyMerge && !holdsAll(after, before) {
+		c.w.fail(check.NoneVanishes, "cluster %s: a %s took a boundary away: %v, before %v", c.name, mu.Why, after, before)
+	}
+	if len(mu.Ops) == 0 && !after.Equal(before) {
+		c.w.fail(check.NoneVanishes, "cluster %s: a change of properties changed the layout", c.name)
+	}
+	for _, op := range mu.Ops {
+		c.w.count("branch op-" + op.Kind.String())
+		if op.Kind != layout.SplitExplicit && op.Kind != layout.SplitMidpoint {
+			continue
+		}
+		for _, ch := range op.Children[1:] {
+			if _, known := c.store.Splits.Find(ch.Range.Start); !known {
+				c.w.fail(check.SplitLogged, "cluster %s: the split at %d is not in the log %v", c.name, ch.Range.Start,
+					c.store.Splits)
+			}
+		}
+	}
+	if !c.w.calm || c.w.now < c.w.calmAt+60_000 {
+		return
+	}
+	for _, at := range before.Starts {
+		if !after.HasBoundary(at) {
+			c.merged[at] = true
+		}
+	}
+	for _, at := range after.Starts {
+		if c.merged[at] && !before.HasBoundary(at) && c.w.coldEverywhere(c, at) {
+			c.w.fail(check.MergeAgreed, "cluster %s: %d was merged away, and folded back", c.name, at)
+		}
+	}
+}
+
+// checkMutation looks at what a controller is about to do, against what it has
+// been told since it leads.
+func (k *controller) checkMutation(mu *converge.Mutation) {
+	c, w := k.c, k.c.w
+	if k.version != c.version || mu.Expect != c.store.Layout.Epoch() {
+		return // read before the store changed: the compare-and-set will fail
+	}
+	before := c.shape()
+	if len(mu.Ops) == 0 {
+		return
+	}
+	l, err := layout.Apply(c.store.Layout, mu.Ops, c.nextID, 0)
+	if err != nil {
+		w.fail(check.RingTiles, "cluster %s: %v", c.name, err)
+		return
+	}
+	after, _ := layout.ShapeOf(l) // it was one before
+	k.checkCaps(before, after)
+	switch mu.Why {
+	case converge.WhyPolicy:
+		for _, name := range w.members {
+			if name != c.name && !k.heard[name] && w.now < k.ledAt+60_000 {
+				w.fail(check.LeaderWaits, "cluster %s splits %d ms after its election, without a word of %s", c.name,
+					w.now-k.ledAt, name)
+			}
+		}
+	case converge.WhyFold:
+		k.checkFold(before, after)
+	case converge.WhyMerge:
+		k.checkMerge(before, after)
+	}
+}
+
+func (k *controller) checkCaps(before, after layout.Shape) {
+	caps := k.c.caps
+	for _, s := range k.got {
+		caps.MaxSegments = min(caps.MaxSegments, s.Caps.MaxSegments)
+		caps.MaxBuckets = min(caps.MaxBuckets, s.Caps.MaxBuckets)
+	}
+	if n := after.Len(); n > before.Len() && n > caps.MaxSegments {
+		k.c.w.fail(check.WithinCaps, "cluster %s grows to %d segments, %d allowed", k.c.name, n, caps.MaxSegments)
+	}
+	if n := after.MaxBuckets(); n > before.MaxBuckets() && n > caps.MaxBuckets {
+		k.c.w.fail(check.WithinCaps, "cluster %s grows to %d buckets, %d allowed", k.c.name, n, caps.MaxBuckets)
+	}
+}
+
+// checkFold wants a peer for every boundary that is added, one that needs it.
+func (k *controller) checkFold(before, after layout.Shape) {
+	for i, at := range after.Starts {
+		r := after.Range(i)
+		needed := before.HasBoundary(at)
+		for _, s := range k.got {
+			needed = needed || s.Shape.HasBoundary(at) && !slices.Contains(s.Cold, at)
+		}
+		if !needed {
+			k.c.w.fail(check.MergeAgreed, "cluster %s folds in %d, which nobody needs", k.c.name, at)
+		}
+		for _, b := range after.Buckets[i] {
+			needed := slices.Contains(before.Buckets[before.Index(at)], b)
+			for _, s := range k.got {
+				needed = needed || needsBucket(s, r, b)
+			}
+			if !needed {
+				k.c.w.fail(check.MergeAgreed, "cluster %s folds in bucket start %d at %s, which nobody needs", k.c.name, b, r)
+			}
+		}
+	}
+}
+
+// checkMerge wants everybody's consent for every boundary that goes.
+func (k *controller) checkMerge(before, after layout.Shape) {
+	c, w := k.c, k.c.w
+	log := c.store.Splits
+	for _, s := range k.got {
+		log = log.Join(s.Splits)
+	}
+	consent := func(what string, lets func(s *converge.State) bool) {
+		for _, name := range w.members {
+			s := k.got[name]
+			if name == c.name || s == nil && k.without[name] || s != nil && s.Shape.Profile != c.profile {
+				continue // takes no part
+			}
+			if s == nil || !lets(s) {
+				w.fail(check.MergeAgreed, "cluster %s takes %s away without the consent of %s (%v)", c.name, what, name, s)
+			}
+		}
+	}
+	for _, at := range before.Starts {
+		if after.HasBoundary(at) {
+			continue
+		}
+		marked := slices.ContainsFunc(c.store.Marks, func(m converge.Mark) bool { return m.Boundary == at })
+		if c.hot[at] && !marked {
+			w.fail(check.MergeAgreed, "cluster %s merges at %d, which is hot there", c.name, at)
+		}
+		if err := log.Siblings(before, at); err != nil {
+			w.fail(check.SiblingsOnly, "cluster %s: %v", c.name, err)
+		}
+		consent("a boundary", func(s *converge.State) bool { return !s.Shape.HasBoundary(at) || slices.Contains(s.Cold, at) })
+	}
+	for i, at := range before.Starts {
+		r := before.Range(i)
+		for _, b := range before.Buckets[i] {
+			if !slices.Contains(after.Buckets[after.Index(at)], b) {
+				consent("a bucket start", func(s *converge.State) bool { return !needsBucket(s, r, b) })
+			}
+		}
+	}
+}
+
+// checkAnswer: what is answered as folded in is durable.
+func (k *controller) checkAnswer(a *converge.Action, s *converge.State) {
+	c := k.c
+	if a.Code != converge.OK {
+		return
+	}
+	if now := k.got[s.Cluster]; now != nil && now.Instance == s.Instance {
+		s = now // the sender has said something newer since
+	}
+	for _, p := range slices.Backward(c.past) {
+		if followed(p, s) {
+			return
+		}
+		if k == c.leader && k.version == c.version {
+			break // it knows the store as it is
+		}
+	}
+	c.w.fail(check.AckDurable, "cluster %s acknowledges %v, its store has %v", c.name, s, c.shape())
+}
+
+// checkPeers: what a machine knows of a peer never goes back.
+func (k *controller) checkPeers() {
+	for _, p := range k.m.Status(k.c.w.now).Peers {
+		s := k.got[p.Cluster]
+		if s != nil && p.Known && p.Instance == s.Instance && p.Version.Compare(s.Version) < 0 {
+			k.c.w.fail(check.PeerForward, "cluster %s believes %s of %s, and has been told %s", k.c.name, p.Version,
+				p.Cluster, s.Version)
+		}
+	}
+}
+
+// followed says whether shape has all that the state needs, hash by hash.
+func followed(shape layout.Shape, s *converge.State) bool {
+	if shape.Profile != s.Shape.Profile {
+		return false
+	}
+	for i, at := range s.Shape.Starts {
+		if at != 0 && !slices.Contains(s.Cold, at) && !shape.HasBoundary(at) {
+			return false
+		}
+		r := s.Shape.Range(i)
+		for j := shape.Index(r.Start); j < shape.Len() && shape.Starts[j] <= r.End; j++ {
+			for _, b := range s.Shape.Buckets[i] {
+				if needsBucket(s, r, b) && !slices.Contains(shape.Buckets[j], b) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func needsBucket(s *converge.State, r layout.Range, b uint16) bool {
+	for i, at := range s.Shape.Starts {
+		if !s.Shape.Range(i).Overlaps(r) || !slices.Contains(s.Shape.Buckets[i], b) {
+			continue
+		}
+		cold := slices.ContainsFunc(s.ColdBuckets, func(c converge.ColdBuckets) bool {
+			return c.Segment == at && slices.Contains(c.Starts, b)
+		})
+		if !cold {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsAll says whether a has every boundary of b, on both rings.
+func holdsAll(a, b layout.Shape) bool {
+	for i, at := range b.Starts {
+		if !a.HasBoundary(at) {
+			return false
+		}
+		r := b.Range(i)
+		for j := a.Index(at); j < a.Len() && a.Starts[j] <= r.End; j++ {
+			for _, x := range b.Buckets[i] {
+				if !slices.Contains(a.Buckets[j], x) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
