@@ -173,7 +173,6 @@ func (m *Machine) merges() []layout.Op {
 // mergeAt returns the merge of the segments that meet at the boundary.
 func (m *Machine) mergeAt(log layout.SplitLog, at uint16) (layout.Op, error) {
 	if mutant.On(mutant.NonSiblingsMerged) {
-		log = layout.SplitLog{{At: at, Parent: layout.Range{Start: at - 1, End: at}}}
 		a, b := m.local.Layout.At(at-1), m.local.Layout.At(at)
 		return layout.Op{Kind: layout.Merge, Parents: []uint64{a.ID, b.ID}, Children: []layout.Child{{
 			Range: layout.Range{Start: a.Range.Start, End: b.Range.End}, Buckets: union(a.Buckets, b.Buckets)}}}, nil
