@@ -130,7 +130,7 @@ func runLine(t *testing.T, args []string) string {
 
 // TestGolden runs the golden files; -rewrite makes them what the command prints.
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"inspect.golden", "place.golden", "rebatch.golden", "errors.golden"} {
+	for _, name := range []string{"inspect.golden", "place.golden", "rebatch.golden", "errors.golden", "layouts.golden"} {
 		t.Run(name, func(t *testing.T) {
 			path, err := filepath.Abs("testdata/" + name)
 			if err != nil {
