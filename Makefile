@@ -81,4 +81,4 @@ dist: java cli ## pack what a broker and a native host need into build/dist
 
 clean: ## remove what the targets made
 	rm -rf build/lib build/dist build/reports build/data
-	find java-shim -name target -type d -prune -exec rm -rf {} +
+	find java-shim tests -name target -type d -prune -exec rm -rf {} +

@@ -27,7 +27,14 @@ abi() { LIB=build/lib bash tests/abi/run.sh; }
 java_unit() {
     find java-shim -path '*/target/surefire-reports/*' -delete 2>/dev/null || true
     build/mvn.sh package -Dgeorep.lib="$lib" || return 1
-    bash build/surefire.sh java-shim/nativelib java-shim/plugin
+    bash build/surefire.sh java-shim/nativelib java-shim/plugin tests/differential
+}
+
+differential() {
+    find tests/differential -path '*/target/surefire-reports/*' -delete 2>/dev/null || true
+    build/mvn.sh test -pl ../tests/differential -am -Dgeorep.lib="$lib" -Dtest=DifferentialTest \
+        -Dsurefire.failIfNoSpecifiedTests=false -Ddifferential.entries=100000 || return 1
+    bash build/surefire.sh tests/differential
 }
 
 # two_clusters ARGS…: the tests of java-shim/it; real brokers, two clusters in one JVM.
@@ -53,6 +60,7 @@ stage "C and Python hosts" abi
 stage "java units" java_unit
 stage "two clusters" two_clusters
 if [ "$kind" = all ]; then
+    stage "differential, 100000 entries" differential
     stage "library for glibc and musl" bash tests/abi/portable.sh
     if grep -rqs '@Tag("slow")' java-shim/it/src/test; then
         stage "two clusters, slow" two_clusters -Dit.groups=slow -Dit.excluded=

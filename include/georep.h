@@ -305,7 +305,8 @@ georep_status georep_place(georep_layout destination, const georep_source *sourc
  * *n_parts and *needed (arena bytes) are exact, also for E_SPACE (arena or parts_cap too small;
  * then nothing in parts is valid). A mask leaves messages out without changing any part number
  * or cut. options may be NULL. E_UNSUPPORTED: the entry is not one to be cut; E_FORMAT: it
- * cannot be opened, the text begins with the reason to park it for; E_LIMIT: a cap. */
+ * cannot be opened or its checksum is wrong, the text begins with the reason to park it for;
+ * E_LIMIT: a cap. */
 georep_status georep_rebatch(georep_layout destination, const georep_source *source,
                              const georep_rebatch_options *options, const georep_entry *entry, void *arena,
                              uint64_t arena_cap, georep_part *parts, uint32_t parts_cap, uint32_t *n_parts,

@@ -65,11 +65,11 @@ func isList(name string) bool { return name == "compacted_batch_indexes" }
 func number(name string, v uint64) any {
 	switch name {
 	case "compression":
-		if v < uint64(len(codecNames)) {
-			return codecNames[v]
+		if n := uint32(v); n < uint32(len(codecNames)) {
+			return codecNames[n]
 		}
 	case "partition_key_b64_encoded", "null_value", "null_partition_key":
-		return v != 0
+		return uint32(v) == 1
 	case "num_messages_in_batch", "marker_type", "num_chunks_from_msg", "total_chunk_msg_size", "chunk_id":
 		return int32(v)
 	case "deliver_at_time":

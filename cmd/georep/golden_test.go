@@ -35,7 +35,10 @@ func entries() map[string][]byte {
 	extra = entry.AppendStringField(extra, 99, "who?")
 	unkeyed := []entrytest.Message{{Seq: 1, Body: []byte("x")}, {Seq: 2, Body: []byte("y")}}
 	broken := (&entrytest.Batch{Messages: messages, Payload: func(p []byte) []byte { p[2] = 1; return p }}).Bytes()
+	spoilt := (&entrytest.Batch{Messages: messages}).Bytes()
+	spoilt[len(spoilt)-1] ^= 1 // a bit of the last body
 	return map[string][]byte{
+		"spoilt":    spoilt,
 		"batch":     (&entrytest.Batch{Messages: messages, Codec: codec.LZ4, Stamp: true, Extra: extra, Broker: true, To: []string{"b"}, Props: [][2]string{{"outer", "1"}}}).Bytes(),
 		"fits":      (&entrytest.Batch{Messages: messages[:1], Stamp: true}).Bytes(),
 		"unkeyed":   (&entrytest.Batch{Messages: unkeyed, Stamp: true}).Bytes(),

@@ -144,7 +144,7 @@ func (m *Metadata) setVarint(num int, v uint64) {
 	case fieldPublishTime:
 		m.PublishTime = v
 	case fieldCompression:
-		m.Compression = codec.Codec(min(v, math.MaxUint8))
+		m.Compression = codec.Codec(min(uint32(v), math.MaxUint8)) // an int32, as LightProto reads it
 	case fieldUncompressedSize:
 		m.HasUncompressedSize, m.UncompressedSize = true, uint32(v)
 	case fieldNumMessages:

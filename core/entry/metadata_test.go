@@ -161,15 +161,17 @@ func TestMetadataLastOneWins(t *testing.T) {
 	// Negative int32 values are ten bytes; wider ones lose their upper bits.
 	b = AppendVarintField(b, fieldMarker, 1<<40|21)
 	b = AppendVarintField(b, fieldNumChunks, 1<<64-1)
+	b = AppendVarintField(b, fieldCompression, 1<<32|1)
 	// Ten bytes whose last has bits beyond the 64th: LightProto drops them.
 	b = append(b, fieldEventTime<<3, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f)
 	var m Metadata
 	if err := m.Parse(b); err != nil {
 		t.Fatal(err)
 	}
-	if string(m.PartitionKey) != "second" || m.NumMessages != 4 || m.Marker != 21 || m.NumChunks != -1 || m.EventTime != 1<<63 {
-		t.Errorf("key %q, messages %d, marker %d, chunks %d, event time %#x",
-			m.PartitionKey, m.NumMessages, m.Marker, m.NumChunks, m.EventTime)
+	if string(m.PartitionKey) != "second" || m.NumMessages != 4 || m.Marker != 21 || m.NumChunks != -1 ||
+		m.Compression != codec.LZ4 || m.EventTime != 1<<63 {
+		t.Errorf("key %q, messages %d, marker %d, chunks %d, codec %v, event time %#x",
+			m.PartitionKey, m.NumMessages, m.Marker, m.NumChunks, m.Compression, m.EventTime)
 	}
 }
 
@@ -240,7 +242,7 @@ func compareMetadata(t *testing.T, b []byte) bool {
 	want.HasTxn = want.hasLeast && want.hasMost
 	want.Stamped = want.hasMin && want.hasMax
 	want.HasChunk = want.HasChunkID || want.NumChunks > 1
-	want.Compression = codec.Codec(min(ref.u64("compression"), 255))
+	want.Compression = codec.Codec(min(uint32(ref.u64("compression")), 255))
 	if diff := diffMetadata(&m, &want); diff != "" {
 		t.Errorf("differs in %s", diff)
 	}

@@ -195,6 +195,7 @@ var expectations = map[string]struct {
 	"hand-unknown-fields":    {`none batch=2 key="k1" stamp=0x602a-0x8ba8`, []string{`key="k1" one`, `key="k2" two`}},
 	"hand-framed-one":        {`none batch=1`, []string{`key="k1" framed`}},
 	"hand-go-style":          {`none batch=2 key="k1" first:of the first message`, []string{`key="k1" a`, `key="k1" b`}},
+	"hand-wide-codec":        {`lz4 batch=1`, []string{`key="k1" wide codec`}},
 	"hand-no-checksum":       {`none nochecksum key="k1"`, []string{"no checksum"}},
 	"hand-compacted":         {`none batch=3 compacted=1`, []string{`key="k1" out `, `key="k2" kept`, `key="k3" out `}},
 	"hand-txn-commit-marker": {`none marker=21 txn=1,7`, []string{""}},

@@ -240,6 +240,12 @@ void check_rebatch(void) {
     STATUS(georep_rebatch(us, &src, NULL, &in, room, sizeof room, part, 8, &n, &again, &err), GEOREP_E_FORMAT);
     EQ(n, 0);
 
+    /* A wrong checksum is not covered up by the parts' own. */
+    in = entry_of(&b, 1, 5);
+    b.p[b.n - 1] ^= 1;
+    STATUS(georep_rebatch(us, &src, NULL, &in, room, sizeof room, part, 8, &n, &again, &err), GEOREP_E_FORMAT);
+    TEXT("checksum: ");
+
     free(arena);
     buf_free(&b), buf_free(&meta), buf_free(&payload), buf_free(&unkeyed), buf_free(&one), buf_free(&liar);
     OK(georep_layout_free(us));
