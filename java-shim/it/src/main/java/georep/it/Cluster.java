@@ -170,9 +170,6 @@ public final class Cluster implements AutoCloseable {
             c.setJournalWriteData(false);
             c.setDiskUsageThreshold(0.999f);
             c.setDiskUsageWarnThreshold(0.99f);
-            c.setProperty("dbStorage_writeCacheMaxSizeMb", 16);
-            c.setProperty("dbStorage_readAheadCacheMaxSizeMb", 8);
-            c.setProperty("dbStorage_rocksDB_blockCacheSize", 8L << 20);
             return BKCluster.builder().baseServerConfiguration(c).metadataServiceUri(metadataUrl).numBookies(1)
                     .dataDir(dir.resolve("bookie").toString()).clearOldData(true).build();
         }
