@@ -10,7 +10,7 @@ epoch=@1767225600 # 2026-01-01, as in java-shim/pom.xml
 arch=$(uname -m)
 name=georep-$version
 out=build/dist/$name
-rm -rf "$out" build/dist/jar build/dist/lib
+rm -rf "$out" build/dist/jar
 mkdir -p "$out"/{broker/lib,broker/brokerAdditionalServlet,broker/conf,bin,native/include,native/lib,doc} build/dist/jar
 
 # One jar: the broker's class loader must see the plugin beside the package-private classes that it extends.
@@ -19,12 +19,9 @@ for module in nativelib plugin; do
 done
 rm -rf build/dist/jar/META-INF/maven build/dist/jar/META-INF/MANIFEST.MF
 cp LICENSE build/dist/jar/META-INF/
-# What is packed for amd64 is the one build that loads on glibc and on musl (Pulsar's image is Alpine).
-lib=build/lib
-if [ "$arch" = x86_64 ]; then
-    lib=build/dist/lib
-    bash build/native.sh --portable "$lib"
-    cp "$lib"/resources/native/linux-"$arch"/* build/dist/jar/native/linux-"$arch"/
+if [ "$arch" = x86_64 ] && [ ! -f "build/dist/jar/native/linux-$arch/libgeorep.so.portable" ]; then
+    echo "dist.sh: the jar's library is for one libc only (native.sh --plain): make lib again" >&2
+    exit 1
 fi
 find build/dist/jar -exec touch -d "$epoch" {} +
 (cd build/dist/jar && find . -type f -printf '%P\n' | LC_ALL=C sort >../jar.list)
@@ -34,7 +31,7 @@ cp build/broker.conf.add "$out/broker/conf/"
 
 cp build/lib/georep "$out/bin/"
 cp include/*.h include/*.proto "$out/native/include/"
-find "$lib" -maxdepth 1 -name '*.so' -exec cp {} "$out/native/lib/" \;
+find build/lib -maxdepth 1 -name '*.so' -exec cp {} "$out/native/lib/" \;
 cp LICENSE README.md "$out/"
 
 # The library and the command link other people's modules: their licences travel with them.
@@ -50,7 +47,7 @@ cp docs/*.md "$out/doc/"
 find "$out" -exec touch -d "$epoch" {} +
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="$epoch" -C build/dist -cf - "$name" |
     gzip -n -9 >"build/dist/$name.tar.gz"
-rm -rf build/dist/jar build/dist/jar.list build/dist/lib
+rm -rf build/dist/jar build/dist/jar.list
 (cd build/dist && sha256sum "$name.tar.gz" | tee "$name.tar.gz.sha256")
 tar -tzf "build/dist/$name.tar.gz" | sed -n 's|^|  |;/[^\/]$/p'
 echo "dist ok: build/dist/$name.tar.gz"

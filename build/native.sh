@@ -3,11 +3,13 @@
 # Builds build/lib/libgeorep.so: the Go core, the C ABI of include/georep.h and the JNI entry point in one library,
 # and the resource tree build/lib/resources that the Java jar takes it from.
 #
-#   native.sh [-p|--portable] [outdir]      --portable: one library for glibc and musl (see build/portable/README.md)
+#   native.sh [--plain] [outdir]      on amd64 one library for glibc and musl (build/portable/README.md);
+#                                     --plain, and elsewhere: for the libc that it is built on
 set -euo pipefail
 cd "$(dirname "$0")/.."
 portable=0
-case "${1-}" in -p | --portable) portable=1 && shift ;; esac
+[ "$(go env GOARCH)" != amd64 ] || portable=1
+case "${1-}" in --plain) portable=0 && shift ;; esac
 out=${1:-build/lib}
 mkdir -p "$out" && out=$(realpath "$out")
 # Beside the result, so that it is put in place by a rename: a process that loads the library sees the old or the new one.

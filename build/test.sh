@@ -24,6 +24,11 @@ native() { make --no-print-directory lib; }
 
 abi() { LIB=build/lib bash tests/abi/run.sh; }
 
+portable() { LIB=build/lib bash tests/abi/portable.sh; }
+
+# What is built where the portable recipe does not apply.
+plain() { bash build/native.sh --plain build/data/plain && LIB=build/data/plain ABI_ASAN=0 bash tests/abi/run.sh; }
+
 java_unit() {
     find java-shim -path '*/target/surefire-reports/*' -delete 2>/dev/null || true
     build/mvn.sh package -Dgeorep.lib="$lib" || return 1
@@ -57,11 +62,12 @@ else
 fi
 stage "simulator's mutants" make --no-print-directory sim-mutants
 stage "C and Python hosts" abi
+stage "library on glibc and musl" portable
 stage "java units" java_unit
 stage "two clusters" two_clusters
 if [ "$kind" = all ]; then
     stage "differential, 100000 entries" differential
-    stage "library for glibc and musl" bash tests/abi/portable.sh
+    stage "library for one libc" plain
     if grep -rqs '@Tag("slow")' java-shim/it/src/test; then
         stage "two clusters, slow" two_clusters -Dit.groups=slow -Dit.excluded=
     fi

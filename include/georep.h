@@ -249,8 +249,8 @@ uint32_t georep_abi_version(void);
  * without the NUL. E_SPACE if cap <= *len. */
 georep_status georep_version(char *buf, uint64_t cap, uint64_t *len);
 
-/* Starts the Go runtime in builds that do not start it while loading (the portable one): there, a
- * host calls it before any other function but georep_abi_version, which would wait for ever.
+/* Starts the Go runtime where loading does not (on musl): there, a host calls it before any other
+ * function but georep_abi_version, which would wait for ever.
  * Harmless, and GEOREP_OK, where it is not needed. Loading through JNI calls it. E_STATE: another
  * copy of the library runs in this process. */
 georep_status georep_start(void);

@@ -1,8 +1,7 @@
 # shellcheck shell=bash disable=SC2154 # tmp, out, CC and the flags are native.sh's
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by build/native.sh --portable: links $tmp/georep.a into one library for glibc and musl (linux/amd64).
+# Sourced by build/native.sh: links $tmp/georep.a into one library for glibc and musl (linux/amd64).
 # The steps and why they are needed: README.md beside this file.
-[ "$(go env GOARCH)" = amd64 ] || { echo "native.sh: the portable build is for amd64 only" >&2 && exit 2; }
 
 mkdir "$tmp/o" && (cd "$tmp/o" && ar x ../georep.a)
 objcopy --remove-section=.init_array --remove-section=.rela.init_array \
@@ -11,7 +10,7 @@ objcopy --globalize-symbol=go_rt0_of_georep --globalize-symbol=georep_go_tlsg "$
 # A Go release that renames them must not pass.
 readelf -sW "$tmp/o/go.o" >"$tmp/symbols"
 for symbol in go_rt0_of_georep georep_go_tlsg; do
-    grep -q "GLOBAL.* $symbol\$" "$tmp/symbols" || { echo "native.sh: no $symbol: this Go release needs a new recipe" >&2 && exit 1; }
+    grep -q "GLOBAL.* $symbol\$" "$tmp/symbols" || { echo "native.sh: no $symbol: this Go release needs a new recipe (until then: --plain)" >&2 && exit 1; }
 done
 
 # -Bsymbolic-functions, not -Bsymbolic: georep_go_tlsg stays preemptible by the preloaded library.

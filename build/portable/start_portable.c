@@ -5,8 +5,9 @@
  * (golang/go#13492): here it gets a block of the layout that it expects. The environment is empty
  * on purpose; GOGC and the like come from georep_options, not from what the host exports.
  *
- * No export of Go's may be called before this has run: it would wait for the runtime for ever.
- * JNI_OnLoad calls it for Java, C hosts call georep_start first. */
+ * No export of Go's may be called before this has run: it would wait for the runtime for ever. On
+ * glibc the loader runs it, as it does with any Go library; on musl JNI_OnLoad calls it for Java, and
+ * C hosts call georep_start first. */
 #include <pthread.h>
 #include <stddef.h>
 
@@ -36,6 +37,13 @@ static void start(void) {
 __attribute__((visibility("default"))) georep_status georep_start(void) {
     pthread_once(&once, start);
     return outcome;
+}
+
+/* Elsewhere loading must not start threads: a host without the preload would die of it. */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+__attribute__((constructor)) static void loaded(void) {
+    if (gnu_get_libc_version) georep_start();
 }
 
 __attribute__((visibility("default"))) uint32_t georep_abi_version(void) {
