@@ -7,7 +7,8 @@
  *   Simple         version, init, key hash, layout, place a batch of entries, re-batch one.
  *   Advanced       budget, window, gate, dedup: machines. They take events and return
  *                  actions; they do no I/O, read no clock and start no thread.
- *   Control plane  protobuf messages of georep.proto as bytes, their JSON, peer handshake.
+ *   Control plane  protobuf messages of georep.proto as bytes, their JSON, peer handshake, layout
+ *                  algebra and the convergence machine.
  *
  * A MINIMAL HOST
  *   georep_error e = {.struct_size = sizeof e};
@@ -26,7 +27,7 @@
  *   Errors    `err` may be NULL; else err->struct_size must be set, and on failure err->code
  *             and err->text (always NUL-terminated) are filled. There is no global last error.
  *   Threads   any thread may call any function at any time. Calls on the same budget, window,
- *             gate or dedup handle are serialised inside. A thread that frees a handle while
+ *             gate, dedup or converge handle are serialised inside. A thread that frees a handle while
  *             another uses it is safe: the other call finishes, or gets GEOREP_E_HANDLE.
  *   Memory    the caller owns every byte. Inputs are read during the call only (the one
  *             exception, entries offered to a window, is described there); results go to
@@ -129,6 +130,7 @@ typedef uint64_t georep_budget;
 typedef uint64_t georep_window;
 typedef uint64_t georep_gate;
 typedef uint64_t georep_dedup;
+typedef uint64_t georep_converge;
 
 /* ======================================================================= plain structs */
 
@@ -621,6 +623,39 @@ georep_status georep_state_build(const void *request, uint32_t n, void *out, uin
 /* Two PeerStates in, PeerCheck out: may local write to remote? */
 georep_status georep_peer_check(const void *local, uint32_t local_len, const void *remote, uint32_t remote_len,
                                 void *out, uint64_t cap, uint64_t *len, georep_error *err);
+
+/* JoinRequest in, Shape out: the layout that has every boundary of all, on both rings. E_FORMAT
+ * where one cannot be joined (legacy segments, buckets not known, other routing profile). */
+georep_status georep_join(const void *request, uint32_t n, void *out, uint64_t cap, uint64_t *len, georep_error *err);
+
+/* PlanRequest in, PlanResponse out: the splits and rebuckets that bring the local layout to the join,
+ * at most one for a segment. E_LIMIT where the join is beyond the caps; nothing is planned then. */
+georep_status georep_plan(const void *request, uint32_t n, void *out, uint64_t cap, uint64_t *len, georep_error *err);
+
+/* DiffRequest in, DiffResponse out: the ranges where two layouts differ. */
+georep_status georep_diff(const void *request, uint32_t n, void *out, uint64_t cap, uint64_t *len, georep_error *err);
+
+/* ----------------------------------------------------------------------- convergence of one topic
+ * The machine of a topic's controller leader (core/converge). Feed events, then do what ready says, in
+ * order.
+ *
+ *   georep_converge_new -> { georep_converge_step, georep_converge_ready }* -> georep_converge_free */
+
+/* config: bytes of a ConvergeConfig. */
+georep_status georep_converge_new(const void *config, uint32_t n, georep_converge *out, georep_error *err);
+georep_status georep_converge_free(georep_converge converge);
+
+/* event: bytes of a ConvergeEvent. E_FORMAT where it cannot be read, and nothing has changed then. */
+georep_status georep_converge_step(georep_converge converge, const void *event, uint32_t n, georep_error *err);
+
+/* Writes a ConvergeResult: what there is to do, and when the next tick is due. After E_SPACE the same
+ * result is given again; after OK it is forgotten. */
+georep_status georep_converge_ready(georep_converge converge, void *out, uint64_t cap, uint64_t *len,
+                                    georep_error *err);
+
+/* Writes a ConvergeStatus; now_millis is the clock of the events. */
+georep_status georep_converge_status(georep_converge converge, int64_t now_millis, void *out, uint64_t cap,
+                                     uint64_t *len, georep_error *err);
 
 /* The layout inside a PeerState. */
 georep_status georep_layout_from_state(const void *state, uint32_t len, georep_layout *out, georep_error *err);

@@ -18,6 +18,17 @@ const (
 	Unsupported Support = 2 // has no plugin, or none that exchanges layouts
 )
 
+// String returns the support as status shows it.
+func (s Support) String() string {
+	switch s {
+	case Supported:
+		return "supported"
+	case Unsupported:
+		return "unsupported"
+	}
+	return "unknown"
+}
+
 // peer is another member of the replication set.
 type peer struct {
 	name    string

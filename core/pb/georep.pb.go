@@ -245,6 +245,152 @@ func (WatermarkStatus) EnumDescriptor() ([]byte, []int) {
 	return file_georep_proto_rawDescGZIP(), []int{3}
 }
 
+type ConvergeCode int32
+
+const (
+	ConvergeCode_CONVERGE_CODE_UNSPECIFIED ConvergeCode = 0
+	// Push: folded in and durable. Wish: done.
+	ConvergeCode_CONVERGE_CODE_OK ConvergeCode = 1
+	// Wish: noted as a cold mark, waits for the peers.
+	ConvergeCode_CONVERGE_CODE_MARKED     ConvergeCode = 2
+	ConvergeCode_CONVERGE_CODE_NOT_LEADER ConvergeCode = 3
+	// Another change is under way: try again.
+	ConvergeCode_CONVERGE_CODE_BUSY ConvergeCode = 4
+	// A new leader waits for its peers: try again.
+	ConvergeCode_CONVERGE_CODE_WAITING ConvergeCode = 5
+	// Beyond the effective caps.
+	ConvergeCode_CONVERGE_CODE_CAPPED      ConvergeCode = 6
+	ConvergeCode_CONVERGE_CODE_NO_SIBLINGS ConvergeCode = 7
+	ConvergeCode_CONVERGE_CODE_NO_SEGMENT  ConvergeCode = 8
+	// The state or wish breaks a rule; nothing was changed.
+	ConvergeCode_CONVERGE_CODE_BAD_STATE  ConvergeCode = 9
+	ConvergeCode_CONVERGE_CODE_NOT_MEMBER ConvergeCode = 10
+	// Legacy segments, or routing profiles that differ.
+	ConvergeCode_CONVERGE_CODE_NO_RING ConvergeCode = 11
+	// The metadata store refused.
+	ConvergeCode_CONVERGE_CODE_FAILED ConvergeCode = 12
+	// A newer state of the same cluster is known.
+	ConvergeCode_CONVERGE_CODE_STALE ConvergeCode = 13
+)
+
+// Enum value maps for ConvergeCode.
+var (
+	ConvergeCode_name = map[int32]string{
+		0:  "CONVERGE_CODE_UNSPECIFIED",
+		1:  "CONVERGE_CODE_OK",
+		2:  "CONVERGE_CODE_MARKED",
+		3:  "CONVERGE_CODE_NOT_LEADER",
+		4:  "CONVERGE_CODE_BUSY",
+		5:  "CONVERGE_CODE_WAITING",
+		6:  "CONVERGE_CODE_CAPPED",
+		7:  "CONVERGE_CODE_NO_SIBLINGS",
+		8:  "CONVERGE_CODE_NO_SEGMENT",
+		9:  "CONVERGE_CODE_BAD_STATE",
+		10: "CONVERGE_CODE_NOT_MEMBER",
+		11: "CONVERGE_CODE_NO_RING",
+		12: "CONVERGE_CODE_FAILED",
+		13: "CONVERGE_CODE_STALE",
+	}
+	ConvergeCode_value = map[string]int32{
+		"CONVERGE_CODE_UNSPECIFIED": 0,
+		"CONVERGE_CODE_OK":          1,
+		"CONVERGE_CODE_MARKED":      2,
+		"CONVERGE_CODE_NOT_LEADER":  3,
+		"CONVERGE_CODE_BUSY":        4,
+		"CONVERGE_CODE_WAITING":     5,
+		"CONVERGE_CODE_CAPPED":      6,
+		"CONVERGE_CODE_NO_SIBLINGS": 7,
+		"CONVERGE_CODE_NO_SEGMENT":  8,
+		"CONVERGE_CODE_BAD_STATE":   9,
+		"CONVERGE_CODE_NOT_MEMBER":  10,
+		"CONVERGE_CODE_NO_RING":     11,
+		"CONVERGE_CODE_FAILED":      12,
+		"CONVERGE_CODE_STALE":       13,
+	}
+)
+
+func (x ConvergeCode) Enum() *ConvergeCode {
+	p := new(ConvergeCode)
+	*p = x
+	return p
+}
+
+func (x ConvergeCode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ConvergeCode) Descriptor() protoreflect.EnumDescriptor {
+	return file_georep_proto_enumTypes[4].Descriptor()
+}
+
+func (ConvergeCode) Type() protoreflect.EnumType {
+	return &file_georep_proto_enumTypes[4]
+}
+
+func (x ConvergeCode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ConvergeCode.Descriptor instead.
+func (ConvergeCode) EnumDescriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{4}
+}
+
+type LayoutOpKind int32
+
+const (
+	LayoutOpKind_LAYOUT_OP_KIND_UNSPECIFIED    LayoutOpKind = 0
+	LayoutOpKind_LAYOUT_OP_KIND_SPLIT_MIDPOINT LayoutOpKind = 1
+	LayoutOpKind_LAYOUT_OP_KIND_SPLIT_EXPLICIT LayoutOpKind = 2
+	LayoutOpKind_LAYOUT_OP_KIND_REBUCKET       LayoutOpKind = 3
+	LayoutOpKind_LAYOUT_OP_KIND_MERGE          LayoutOpKind = 4
+)
+
+// Enum value maps for LayoutOpKind.
+var (
+	LayoutOpKind_name = map[int32]string{
+		0: "LAYOUT_OP_KIND_UNSPECIFIED",
+		1: "LAYOUT_OP_KIND_SPLIT_MIDPOINT",
+		2: "LAYOUT_OP_KIND_SPLIT_EXPLICIT",
+		3: "LAYOUT_OP_KIND_REBUCKET",
+		4: "LAYOUT_OP_KIND_MERGE",
+	}
+	LayoutOpKind_value = map[string]int32{
+		"LAYOUT_OP_KIND_UNSPECIFIED":    0,
+		"LAYOUT_OP_KIND_SPLIT_MIDPOINT": 1,
+		"LAYOUT_OP_KIND_SPLIT_EXPLICIT": 2,
+		"LAYOUT_OP_KIND_REBUCKET":       3,
+		"LAYOUT_OP_KIND_MERGE":          4,
+	}
+)
+
+func (x LayoutOpKind) Enum() *LayoutOpKind {
+	p := new(LayoutOpKind)
+	*p = x
+	return p
+}
+
+func (x LayoutOpKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LayoutOpKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_georep_proto_enumTypes[5].Descriptor()
+}
+
+func (LayoutOpKind) Type() protoreflect.EnumType {
+	return &file_georep_proto_enumTypes[5]
+}
+
+func (x LayoutOpKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LayoutOpKind.Descriptor instead.
+func (LayoutOpKind) EnumDescriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{5}
+}
+
 // Range is a hash range, both ends inclusive, 0..65535.
 type Range struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1735,6 +1881,2925 @@ func (x *DedupStatus) GetEntries() []*DedupEntry {
 	return nil
 }
 
+// ShapeSegment is an active segment without id, lineage and history. It ends where
+// the next one starts.
+type ShapeSegment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Start uint32                 `protobuf:"varint,1,opt,name=start,proto3" json:"start,omitempty"`
+	// Starts of buckets 1..; bucket 0 starts at 0.
+	BucketStarts []uint32 `protobuf:"varint,2,rep,packed,name=bucket_starts,json=bucketStarts,proto3" json:"bucket_starts,omitempty"`
+	// The cluster would merge this segment with the one before it.
+	Cold bool `protobuf:"varint,3,opt,name=cold,proto3" json:"cold,omitempty"`
+	// Those of bucket_starts that the cluster would give up.
+	ColdBucketStarts []uint32 `protobuf:"varint,4,rep,packed,name=cold_bucket_starts,json=coldBucketStarts,proto3" json:"cold_bucket_starts,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ShapeSegment) Reset() {
+	*x = ShapeSegment{}
+	mi := &file_georep_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShapeSegment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShapeSegment) ProtoMessage() {}
+
+func (x *ShapeSegment) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShapeSegment.ProtoReflect.Descriptor instead.
+func (*ShapeSegment) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ShapeSegment) GetStart() uint32 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *ShapeSegment) GetBucketStarts() []uint32 {
+	if x != nil {
+		return x.BucketStarts
+	}
+	return nil
+}
+
+func (x *ShapeSegment) GetCold() bool {
+	if x != nil {
+		return x.Cold
+	}
+	return false
+}
+
+func (x *ShapeSegment) GetColdBucketStarts() []uint32 {
+	if x != nil {
+		return x.ColdBucketStarts
+	}
+	return nil
+}
+
+// Shape is what of a layout converges: the boundaries on both rings.
+type Shape struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Profile Profile                `protobuf:"varint,1,opt,name=profile,proto3,enum=georep.v1.Profile" json:"profile,omitempty"`
+	// By start; the first starts at 0.
+	Segments      []*ShapeSegment `protobuf:"bytes,2,rep,name=segments,proto3" json:"segments,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Shape) Reset() {
+	*x = Shape{}
+	mi := &file_georep_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Shape) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Shape) ProtoMessage() {}
+
+func (x *Shape) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Shape.ProtoReflect.Descriptor instead.
+func (*Shape) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Shape) GetProfile() Profile {
+	if x != nil {
+		return x.Profile
+	}
+	return Profile_PROFILE_UNSPECIFIED
+}
+
+func (x *Shape) GetSegments() []*ShapeSegment {
+	if x != nil {
+		return x.Segments
+	}
+	return nil
+}
+
+// Cut says which range a boundary once cut.
+type Cut struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            uint32                 `protobuf:"varint,1,opt,name=at,proto3" json:"at,omitempty"`
+	Parent        *Range                 `protobuf:"bytes,2,opt,name=parent,proto3" json:"parent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cut) Reset() {
+	*x = Cut{}
+	mi := &file_georep_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cut) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cut) ProtoMessage() {}
+
+func (x *Cut) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cut.ProtoReflect.Descriptor instead.
+func (*Cut) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Cut) GetAt() uint32 {
+	if x != nil {
+		return x.At
+	}
+	return 0
+}
+
+func (x *Cut) GetParent() *Range {
+	if x != nil {
+		return x.Parent
+	}
+	return nil
+}
+
+// Caps on what a cluster grows to. 0 = none, in requests only.
+type LayoutCaps struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	MaxSegments   uint32                 `protobuf:"varint,1,opt,name=max_segments,json=maxSegments,proto3" json:"max_segments,omitempty"`
+	MaxBuckets    uint32                 `protobuf:"varint,2,opt,name=max_buckets,json=maxBuckets,proto3" json:"max_buckets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LayoutCaps) Reset() {
+	*x = LayoutCaps{}
+	mi := &file_georep_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LayoutCaps) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LayoutCaps) ProtoMessage() {}
+
+func (x *LayoutCaps) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LayoutCaps.ProtoReflect.Descriptor instead.
+func (*LayoutCaps) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *LayoutCaps) GetMaxSegments() uint32 {
+	if x != nil {
+		return x.MaxSegments
+	}
+	return 0
+}
+
+func (x *LayoutCaps) GetMaxBuckets() uint32 {
+	if x != nil {
+		return x.MaxBuckets
+	}
+	return 0
+}
+
+// TopicState is what a cluster's controller leader tells its peers about a topic's
+// layout. States of one instance are ordered by (epoch, leader_term, counter).
+type TopicState struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Cluster string                 `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// topic://tenant/namespace/name
+	Topic      string      `protobuf:"bytes,2,opt,name=topic,proto3" json:"topic,omitempty"`
+	Instance   string      `protobuf:"bytes,3,opt,name=instance,proto3" json:"instance,omitempty"`
+	Epoch      uint64      `protobuf:"varint,4,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	LeaderTerm uint64      `protobuf:"varint,5,opt,name=leader_term,json=leaderTerm,proto3" json:"leader_term,omitempty"`
+	Counter    uint64      `protobuf:"varint,6,opt,name=counter,proto3" json:"counter,omitempty"`
+	Shape      *Shape      `protobuf:"bytes,7,opt,name=shape,proto3" json:"shape,omitempty"`
+	Caps       *LayoutCaps `protobuf:"bytes,8,opt,name=caps,proto3" json:"caps,omitempty"`
+	// By boundary.
+	Splits        []*Cut `protobuf:"bytes,9,rep,name=splits,proto3" json:"splits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicState) Reset() {
+	*x = TopicState{}
+	mi := &file_georep_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicState) ProtoMessage() {}
+
+func (x *TopicState) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicState.ProtoReflect.Descriptor instead.
+func (*TopicState) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *TopicState) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *TopicState) GetTopic() string {
+	if x != nil {
+		return x.Topic
+	}
+	return ""
+}
+
+func (x *TopicState) GetInstance() string {
+	if x != nil {
+		return x.Instance
+	}
+	return ""
+}
+
+func (x *TopicState) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *TopicState) GetLeaderTerm() uint64 {
+	if x != nil {
+		return x.LeaderTerm
+	}
+	return 0
+}
+
+func (x *TopicState) GetCounter() uint64 {
+	if x != nil {
+		return x.Counter
+	}
+	return 0
+}
+
+func (x *TopicState) GetShape() *Shape {
+	if x != nil {
+		return x.Shape
+	}
+	return nil
+}
+
+func (x *TopicState) GetCaps() *LayoutCaps {
+	if x != nil {
+		return x.Caps
+	}
+	return nil
+}
+
+func (x *TopicState) GetSplits() []*Cut {
+	if x != nil {
+		return x.Splits
+	}
+	return nil
+}
+
+// ExchangeRequest is one call from cluster to cluster: the states of many topics.
+type ExchangeRequest struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	ProtocolVersion uint32                 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
+	Cluster         string                 `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	States          []*TopicState          `protobuf:"bytes,3,rep,name=states,proto3" json:"states,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ExchangeRequest) Reset() {
+	*x = ExchangeRequest{}
+	mi := &file_georep_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeRequest) ProtoMessage() {}
+
+func (x *ExchangeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeRequest.ProtoReflect.Descriptor instead.
+func (*ExchangeRequest) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ExchangeRequest) GetProtocolVersion() uint32 {
+	if x != nil {
+		return x.ProtocolVersion
+	}
+	return 0
+}
+
+func (x *ExchangeRequest) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *ExchangeRequest) GetStates() []*TopicState {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+type ExchangeResponse struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	ProtocolVersion uint32                 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
+	Cluster         string                 `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// One for each state of the request, in its order.
+	Answers       []*ExchangeAnswer `protobuf:"bytes,3,rep,name=answers,proto3" json:"answers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeResponse) Reset() {
+	*x = ExchangeResponse{}
+	mi := &file_georep_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeResponse) ProtoMessage() {}
+
+func (x *ExchangeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeResponse.ProtoReflect.Descriptor instead.
+func (*ExchangeResponse) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ExchangeResponse) GetProtocolVersion() uint32 {
+	if x != nil {
+		return x.ProtocolVersion
+	}
+	return 0
+}
+
+func (x *ExchangeResponse) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *ExchangeResponse) GetAnswers() []*ExchangeAnswer {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+type ExchangeAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Topic string                 `protobuf:"bytes,1,opt,name=topic,proto3" json:"topic,omitempty"`
+	Code  ConvergeCode           `protobuf:"varint,2,opt,name=code,proto3,enum=georep.v1.ConvergeCode" json:"code,omitempty"`
+	Text  string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// The answering cluster's own state; absent where it has none to tell.
+	State         *TopicState `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeAnswer) Reset() {
+	*x = ExchangeAnswer{}
+	mi := &file_georep_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeAnswer) ProtoMessage() {}
+
+func (x *ExchangeAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeAnswer.ProtoReflect.Descriptor instead.
+func (*ExchangeAnswer) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ExchangeAnswer) GetTopic() string {
+	if x != nil {
+		return x.Topic
+	}
+	return ""
+}
+
+func (x *ExchangeAnswer) GetCode() ConvergeCode {
+	if x != nil {
+		return x.Code
+	}
+	return ConvergeCode_CONVERGE_CODE_UNSPECIFIED
+}
+
+func (x *ExchangeAnswer) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ExchangeAnswer) GetState() *TopicState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+type LayoutChild struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Range         *Range                 `protobuf:"bytes,1,opt,name=range,proto3" json:"range,omitempty"`
+	BucketStarts  []uint32               `protobuf:"varint,2,rep,packed,name=bucket_starts,json=bucketStarts,proto3" json:"bucket_starts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LayoutChild) Reset() {
+	*x = LayoutChild{}
+	mi := &file_georep_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LayoutChild) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LayoutChild) ProtoMessage() {}
+
+func (x *LayoutChild) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LayoutChild.ProtoReflect.Descriptor instead.
+func (*LayoutChild) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *LayoutChild) GetRange() *Range {
+	if x != nil {
+		return x.Range
+	}
+	return nil
+}
+
+func (x *LayoutChild) GetBucketStarts() []uint32 {
+	if x != nil {
+		return x.BucketStarts
+	}
+	return nil
+}
+
+// LayoutOp seals its parents and makes its children, at once.
+type LayoutOp struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          LayoutOpKind           `protobuf:"varint,1,opt,name=kind,proto3,enum=georep.v1.LayoutOpKind" json:"kind,omitempty"`
+	Parents       []uint64               `protobuf:"varint,2,rep,packed,name=parents,proto3" json:"parents,omitempty"`
+	Children      []*LayoutChild         `protobuf:"bytes,3,rep,name=children,proto3" json:"children,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LayoutOp) Reset() {
+	*x = LayoutOp{}
+	mi := &file_georep_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LayoutOp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LayoutOp) ProtoMessage() {}
+
+func (x *LayoutOp) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LayoutOp.ProtoReflect.Descriptor instead.
+func (*LayoutOp) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *LayoutOp) GetKind() LayoutOpKind {
+	if x != nil {
+		return x.Kind
+	}
+	return LayoutOpKind_LAYOUT_OP_KIND_UNSPECIFIED
+}
+
+func (x *LayoutOp) GetParents() []uint64 {
+	if x != nil {
+		return x.Parents
+	}
+	return nil
+}
+
+func (x *LayoutOp) GetChildren() []*LayoutChild {
+	if x != nil {
+		return x.Children
+	}
+	return nil
+}
+
+// JoinRequest: georep_join answers with the Shape that has every boundary of all.
+type JoinRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Layouts       []*Layout              `protobuf:"bytes,1,rep,name=layouts,proto3" json:"layouts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinRequest) Reset() {
+	*x = JoinRequest{}
+	mi := &file_georep_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinRequest) ProtoMessage() {}
+
+func (x *JoinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
+func (*JoinRequest) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *JoinRequest) GetLayouts() []*Layout {
+	if x != nil {
+		return x.Layouts
+	}
+	return nil
+}
+
+// PlanRequest: what has to change in local, so that it has every boundary of all.
+type PlanRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Local         *Layout                `protobuf:"bytes,1,opt,name=local,proto3" json:"local,omitempty"`
+	Peers         []*Layout              `protobuf:"bytes,2,rep,name=peers,proto3" json:"peers,omitempty"`
+	Caps          *LayoutCaps            `protobuf:"bytes,3,opt,name=caps,proto3" json:"caps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlanRequest) Reset() {
+	*x = PlanRequest{}
+	mi := &file_georep_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlanRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlanRequest) ProtoMessage() {}
+
+func (x *PlanRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
+func (*PlanRequest) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *PlanRequest) GetLocal() *Layout {
+	if x != nil {
+		return x.Local
+	}
+	return nil
+}
+
+func (x *PlanRequest) GetPeers() []*Layout {
+	if x != nil {
+		return x.Peers
+	}
+	return nil
+}
+
+func (x *PlanRequest) GetCaps() *LayoutCaps {
+	if x != nil {
+		return x.Caps
+	}
+	return nil
+}
+
+type PlanResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Target        *Shape                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	Ops           []*LayoutOp            `protobuf:"bytes,2,rep,name=ops,proto3" json:"ops,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlanResponse) Reset() {
+	*x = PlanResponse{}
+	mi := &file_georep_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlanResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlanResponse) ProtoMessage() {}
+
+func (x *PlanResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
+func (*PlanResponse) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *PlanResponse) GetTarget() *Shape {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *PlanResponse) GetOps() []*LayoutOp {
+	if x != nil {
+		return x.Ops
+	}
+	return nil
+}
+
+type DiffRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Local         *Layout                `protobuf:"bytes,1,opt,name=local,proto3" json:"local,omitempty"`
+	Peer          *Layout                `protobuf:"bytes,2,opt,name=peer,proto3" json:"peer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiffRequest) Reset() {
+	*x = DiffRequest{}
+	mi := &file_georep_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiffRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiffRequest) ProtoMessage() {}
+
+func (x *DiffRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiffRequest.ProtoReflect.Descriptor instead.
+func (*DiffRequest) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *DiffRequest) GetLocal() *Layout {
+	if x != nil {
+		return x.Local
+	}
+	return nil
+}
+
+func (x *DiffRequest) GetPeer() *Layout {
+	if x != nil {
+		return x.Peer
+	}
+	return nil
+}
+
+// DivergedRange lies between two boundaries that both have.
+type DivergedRange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Range         *Range                 `protobuf:"bytes,1,opt,name=range,proto3" json:"range,omitempty"`
+	LocalSegments uint32                 `protobuf:"varint,2,opt,name=local_segments,json=localSegments,proto3" json:"local_segments,omitempty"`
+	PeerSegments  uint32                 `protobuf:"varint,3,opt,name=peer_segments,json=peerSegments,proto3" json:"peer_segments,omitempty"`
+	// What is sent to the peer is re-batched here.
+	LocalIsCoarser bool `protobuf:"varint,4,opt,name=local_is_coarser,json=localIsCoarser,proto3" json:"local_is_coarser,omitempty"`
+	// What the peer sends is re-batched here.
+	PeerIsCoarser bool `protobuf:"varint,5,opt,name=peer_is_coarser,json=peerIsCoarser,proto3" json:"peer_is_coarser,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DivergedRange) Reset() {
+	*x = DivergedRange{}
+	mi := &file_georep_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DivergedRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DivergedRange) ProtoMessage() {}
+
+func (x *DivergedRange) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DivergedRange.ProtoReflect.Descriptor instead.
+func (*DivergedRange) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *DivergedRange) GetRange() *Range {
+	if x != nil {
+		return x.Range
+	}
+	return nil
+}
+
+func (x *DivergedRange) GetLocalSegments() uint32 {
+	if x != nil {
+		return x.LocalSegments
+	}
+	return 0
+}
+
+func (x *DivergedRange) GetPeerSegments() uint32 {
+	if x != nil {
+		return x.PeerSegments
+	}
+	return 0
+}
+
+func (x *DivergedRange) GetLocalIsCoarser() bool {
+	if x != nil {
+		return x.LocalIsCoarser
+	}
+	return false
+}
+
+func (x *DivergedRange) GetPeerIsCoarser() bool {
+	if x != nil {
+		return x.PeerIsCoarser
+	}
+	return false
+}
+
+type DiffResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diverged      []*DivergedRange       `protobuf:"bytes,1,rep,name=diverged,proto3" json:"diverged,omitempty"`
+	Converged     uint32                 `protobuf:"varint,2,opt,name=converged,proto3" json:"converged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiffResponse) Reset() {
+	*x = DiffResponse{}
+	mi := &file_georep_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiffResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiffResponse) ProtoMessage() {}
+
+func (x *DiffResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiffResponse.ProtoReflect.Descriptor instead.
+func (*DiffResponse) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *DiffResponse) GetDiverged() []*DivergedRange {
+	if x != nil {
+		return x.Diverged
+	}
+	return nil
+}
+
+func (x *DiffResponse) GetConverged() uint32 {
+	if x != nil {
+		return x.Converged
+	}
+	return 0
+}
+
+type ConvergeConfig struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Cluster string                 `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	Topic   string                 `protobuf:"bytes,2,opt,name=topic,proto3" json:"topic,omitempty"`
+	Caps    *LayoutCaps            `protobuf:"bytes,3,opt,name=caps,proto3" json:"caps,omitempty"`
+	// 0 in those below = the library's default.
+	AntiEntropyMillis uint64 `protobuf:"varint,4,opt,name=anti_entropy_millis,json=antiEntropyMillis,proto3" json:"anti_entropy_millis,omitempty"`
+	RetryFirstMillis  uint64 `protobuf:"varint,5,opt,name=retry_first_millis,json=retryFirstMillis,proto3" json:"retry_first_millis,omitempty"`
+	RetryMaxMillis    uint64 `protobuf:"varint,6,opt,name=retry_max_millis,json=retryMaxMillis,proto3" json:"retry_max_millis,omitempty"`
+	GrowWaitMillis    uint64 `protobuf:"varint,7,opt,name=grow_wait_millis,json=growWaitMillis,proto3" json:"grow_wait_millis,omitempty"`
+	AnswerMillis      uint64 `protobuf:"varint,8,opt,name=answer_millis,json=answerMillis,proto3" json:"answer_millis,omitempty"`
+	MarkMillis        uint64 `protobuf:"varint,9,opt,name=mark_millis,json=markMillis,proto3" json:"mark_millis,omitempty"`
+	// Of segments that record none.
+	DefaultProfile Profile `protobuf:"varint,10,opt,name=default_profile,json=defaultProfile,proto3,enum=georep.v1.Profile" json:"default_profile,omitempty"`
+	// Recorded with each new segment; 0 = 4 MiB.
+	CutCap        uint32 `protobuf:"varint,11,opt,name=cut_cap,json=cutCap,proto3" json:"cut_cap,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeConfig) Reset() {
+	*x = ConvergeConfig{}
+	mi := &file_georep_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeConfig) ProtoMessage() {}
+
+func (x *ConvergeConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeConfig.ProtoReflect.Descriptor instead.
+func (*ConvergeConfig) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ConvergeConfig) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *ConvergeConfig) GetTopic() string {
+	if x != nil {
+		return x.Topic
+	}
+	return ""
+}
+
+func (x *ConvergeConfig) GetCaps() *LayoutCaps {
+	if x != nil {
+		return x.Caps
+	}
+	return nil
+}
+
+func (x *ConvergeConfig) GetAntiEntropyMillis() uint64 {
+	if x != nil {
+		return x.AntiEntropyMillis
+	}
+	return 0
+}
+
+func (x *ConvergeConfig) GetRetryFirstMillis() uint64 {
+	if x != nil {
+		return x.RetryFirstMillis
+	}
+	return 0
+}
+
+func (x *ConvergeConfig) GetRetryMaxMillis() uint64 {
+	if x != nil {
+		return x.RetryMaxMillis
+	}
+	return 0
+}
+
+func (x *ConvergeConfig) GetGrowWaitMillis() uint64 {
+	if x != nil {
+		return x.GrowWaitMillis
+	}
+	return 0
+}
+
+func (x *ConvergeConfig) GetAnswerMillis() uint64 {
+	if x != nil {
+		return x.AnswerMillis
+	}
+	return 0
+}
+
+func (x *ConvergeConfig) GetMarkMillis() uint64 {
+	if x != nil {
+		return x.MarkMillis
+	}
+	return 0
+}
+
+func (x *ConvergeConfig) GetDefaultProfile() Profile {
+	if x != nil {
+		return x.DefaultProfile
+	}
+	return Profile_PROFILE_UNSPECIFIED
+}
+
+func (x *ConvergeConfig) GetCutCap() uint32 {
+	if x != nil {
+		return x.CutCap
+	}
+	return 0
+}
+
+// ConvergeEvent is one thing that happened; exactly one of the fields is set.
+type ConvergeEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Wall clock, milliseconds since 1970: marks outlive leaders.
+	NowMillis int64 `protobuf:"varint,1,opt,name=now_millis,json=nowMillis,proto3" json:"now_millis,omitempty"`
+	// Types that are valid to be assigned to Event:
+	//
+	//	*ConvergeEvent_Stored
+	//	*ConvergeEvent_Lead
+	//	*ConvergeEvent_Resign
+	//	*ConvergeEvent_Members
+	//	*ConvergeEvent_Caps
+	//	*ConvergeEvent_Cold
+	//	*ConvergeEvent_Received
+	//	*ConvergeEvent_Answered
+	//	*ConvergeEvent_PushFailed
+	//	*ConvergeEvent_Committed
+	//	*ConvergeEvent_MutationFailed
+	//	*ConvergeEvent_WishSplit
+	//	*ConvergeEvent_WishMerge
+	//	*ConvergeEvent_WishRebucket
+	//	*ConvergeEvent_CancelMark
+	//	*ConvergeEvent_Drained
+	//	*ConvergeEvent_Tick
+	Event         isConvergeEvent_Event `protobuf_oneof:"event"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeEvent) Reset() {
+	*x = ConvergeEvent{}
+	mi := &file_georep_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeEvent) ProtoMessage() {}
+
+func (x *ConvergeEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeEvent.ProtoReflect.Descriptor instead.
+func (*ConvergeEvent) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ConvergeEvent) GetNowMillis() int64 {
+	if x != nil {
+		return x.NowMillis
+	}
+	return 0
+}
+
+func (x *ConvergeEvent) GetEvent() isConvergeEvent_Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetStored() string {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_Stored); ok {
+			return x.Stored
+		}
+	}
+	return ""
+}
+
+func (x *ConvergeEvent) GetLead() *ConvergeLead {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_Lead); ok {
+			return x.Lead
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetResign() *ConvergeNothing {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_Resign); ok {
+			return x.Resign
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetMembers() *ConvergeMembers {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_Members); ok {
+			return x.Members
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetCaps() *LayoutCaps {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_Caps); ok {
+			return x.Caps
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetCold() *ConvergeCold {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_Cold); ok {
+			return x.Cold
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetReceived() *ConvergePush {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_Received); ok {
+			return x.Received
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetAnswered() *ConvergePushAnswer {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_Answered); ok {
+			return x.Answered
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetPushFailed() *ConvergePushFailure {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_PushFailed); ok {
+			return x.PushFailed
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetCommitted() *ConvergeCommit {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_Committed); ok {
+			return x.Committed
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetMutationFailed() *ConvergeFailure {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_MutationFailed); ok {
+			return x.MutationFailed
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetWishSplit() *ConvergeSplit {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_WishSplit); ok {
+			return x.WishSplit
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetWishMerge() *ConvergeMerge {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_WishMerge); ok {
+			return x.WishMerge
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetWishRebucket() *ConvergeRebucket {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_WishRebucket); ok {
+			return x.WishRebucket
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetCancelMark() *ConvergeCancel {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_CancelMark); ok {
+			return x.CancelMark
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeEvent) GetDrained() bool {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_Drained); ok {
+			return x.Drained
+		}
+	}
+	return false
+}
+
+func (x *ConvergeEvent) GetTick() *ConvergeNothing {
+	if x != nil {
+		if x, ok := x.Event.(*ConvergeEvent_Tick); ok {
+			return x.Tick
+		}
+	}
+	return nil
+}
+
+type isConvergeEvent_Event interface {
+	isConvergeEvent_Event()
+}
+
+type ConvergeEvent_Stored struct {
+	// Pulsar's ScalableTopicMetadata JSON, as it was read from the store.
+	Stored string `protobuf:"bytes,2,opt,name=stored,proto3,oneof"`
+}
+
+type ConvergeEvent_Lead struct {
+	Lead *ConvergeLead `protobuf:"bytes,3,opt,name=lead,proto3,oneof"`
+}
+
+type ConvergeEvent_Resign struct {
+	Resign *ConvergeNothing `protobuf:"bytes,4,opt,name=resign,proto3,oneof"`
+}
+
+type ConvergeEvent_Members struct {
+	Members *ConvergeMembers `protobuf:"bytes,5,opt,name=members,proto3,oneof"`
+}
+
+type ConvergeEvent_Caps struct {
+	Caps *LayoutCaps `protobuf:"bytes,6,opt,name=caps,proto3,oneof"`
+}
+
+type ConvergeEvent_Cold struct {
+	Cold *ConvergeCold `protobuf:"bytes,7,opt,name=cold,proto3,oneof"`
+}
+
+type ConvergeEvent_Received struct {
+	Received *ConvergePush `protobuf:"bytes,8,opt,name=received,proto3,oneof"`
+}
+
+type ConvergeEvent_Answered struct {
+	Answered *ConvergePushAnswer `protobuf:"bytes,9,opt,name=answered,proto3,oneof"`
+}
+
+type ConvergeEvent_PushFailed struct {
+	PushFailed *ConvergePushFailure `protobuf:"bytes,10,opt,name=push_failed,json=pushFailed,proto3,oneof"`
+}
+
+type ConvergeEvent_Committed struct {
+	Committed *ConvergeCommit `protobuf:"bytes,11,opt,name=committed,proto3,oneof"`
+}
+
+type ConvergeEvent_MutationFailed struct {
+	MutationFailed *ConvergeFailure `protobuf:"bytes,12,opt,name=mutation_failed,json=mutationFailed,proto3,oneof"`
+}
+
+type ConvergeEvent_WishSplit struct {
+	WishSplit *ConvergeSplit `protobuf:"bytes,13,opt,name=wish_split,json=wishSplit,proto3,oneof"`
+}
+
+type ConvergeEvent_WishMerge struct {
+	WishMerge *ConvergeMerge `protobuf:"bytes,14,opt,name=wish_merge,json=wishMerge,proto3,oneof"`
+}
+
+type ConvergeEvent_WishRebucket struct {
+	WishRebucket *ConvergeRebucket `protobuf:"bytes,15,opt,name=wish_rebucket,json=wishRebucket,proto3,oneof"`
+}
+
+type ConvergeEvent_CancelMark struct {
+	CancelMark *ConvergeCancel `protobuf:"bytes,16,opt,name=cancel_mark,json=cancelMark,proto3,oneof"`
+}
+
+type ConvergeEvent_Drained struct {
+	// True: no sealed segment has a backlog towards any remote.
+	Drained bool `protobuf:"varint,17,opt,name=drained,proto3,oneof"`
+}
+
+type ConvergeEvent_Tick struct {
+	Tick *ConvergeNothing `protobuf:"bytes,18,opt,name=tick,proto3,oneof"`
+}
+
+func (*ConvergeEvent_Stored) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_Lead) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_Resign) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_Members) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_Caps) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_Cold) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_Received) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_Answered) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_PushFailed) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_Committed) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_MutationFailed) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_WishSplit) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_WishMerge) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_WishRebucket) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_CancelMark) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_Drained) isConvergeEvent_Event() {}
+
+func (*ConvergeEvent_Tick) isConvergeEvent_Event() {}
+
+type ConvergeNothing struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeNothing) Reset() {
+	*x = ConvergeNothing{}
+	mi := &file_georep_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeNothing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeNothing) ProtoMessage() {}
+
+func (x *ConvergeNothing) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeNothing.ProtoReflect.Descriptor instead.
+func (*ConvergeNothing) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{36}
+}
+
+// ConvergeLead: this controller leads; the term is above that of every earlier leader
+// and stored with the topic.
+type ConvergeLead struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeLead) Reset() {
+	*x = ConvergeLead{}
+	mi := &file_georep_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeLead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeLead) ProtoMessage() {}
+
+func (x *ConvergeLead) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeLead.ProtoReflect.Descriptor instead.
+func (*ConvergeLead) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ConvergeLead) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+type ConvergeMembers struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Clusters      []string               `protobuf:"bytes,1,rep,name=clusters,proto3" json:"clusters,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeMembers) Reset() {
+	*x = ConvergeMembers{}
+	mi := &file_georep_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeMembers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeMembers) ProtoMessage() {}
+
+func (x *ConvergeMembers) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeMembers.ProtoReflect.Descriptor instead.
+func (*ConvergeMembers) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ConvergeMembers) GetClusters() []string {
+	if x != nil {
+		return x.Clusters
+	}
+	return nil
+}
+
+// ConvergeCold replaces what the local policy called cold before.
+type ConvergeCold struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Boundaries    []uint32               `protobuf:"varint,1,rep,packed,name=boundaries,proto3" json:"boundaries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeCold) Reset() {
+	*x = ConvergeCold{}
+	mi := &file_georep_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeCold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeCold) ProtoMessage() {}
+
+func (x *ConvergeCold) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeCold.ProtoReflect.Descriptor instead.
+func (*ConvergeCold) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ConvergeCold) GetBoundaries() []uint32 {
+	if x != nil {
+		return x.Boundaries
+	}
+	return nil
+}
+
+type ConvergePush struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Token         uint64                 `protobuf:"varint,1,opt,name=token,proto3" json:"token,omitempty"`
+	State         *TopicState            `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergePush) Reset() {
+	*x = ConvergePush{}
+	mi := &file_georep_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergePush) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergePush) ProtoMessage() {}
+
+func (x *ConvergePush) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergePush.ProtoReflect.Descriptor instead.
+func (*ConvergePush) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ConvergePush) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *ConvergePush) GetState() *TopicState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+type ConvergePushAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cluster       string                 `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	Token         uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	Answer        *ExchangeAnswer        `protobuf:"bytes,3,opt,name=answer,proto3" json:"answer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergePushAnswer) Reset() {
+	*x = ConvergePushAnswer{}
+	mi := &file_georep_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergePushAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergePushAnswer) ProtoMessage() {}
+
+func (x *ConvergePushAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergePushAnswer.ProtoReflect.Descriptor instead.
+func (*ConvergePushAnswer) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *ConvergePushAnswer) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *ConvergePushAnswer) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *ConvergePushAnswer) GetAnswer() *ExchangeAnswer {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+type ConvergePushFailure struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Cluster string                 `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	Token   uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	// The remote has no such call.
+	Unsupported bool   `protobuf:"varint,3,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
+	Text        string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	// A random number, 0..1000.
+	Jitter        uint32 `protobuf:"varint,5,opt,name=jitter,proto3" json:"jitter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergePushFailure) Reset() {
+	*x = ConvergePushFailure{}
+	mi := &file_georep_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergePushFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergePushFailure) ProtoMessage() {}
+
+func (x *ConvergePushFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergePushFailure.ProtoReflect.Descriptor instead.
+func (*ConvergePushFailure) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *ConvergePushFailure) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *ConvergePushFailure) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *ConvergePushFailure) GetUnsupported() bool {
+	if x != nil {
+		return x.Unsupported
+	}
+	return false
+}
+
+func (x *ConvergePushFailure) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ConvergePushFailure) GetJitter() uint32 {
+	if x != nil {
+		return x.Jitter
+	}
+	return 0
+}
+
+type ConvergeCommit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Token uint64                 `protobuf:"varint,1,opt,name=token,proto3" json:"token,omitempty"`
+	// As the store has it now.
+	Stored        string `protobuf:"bytes,2,opt,name=stored,proto3" json:"stored,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeCommit) Reset() {
+	*x = ConvergeCommit{}
+	mi := &file_georep_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeCommit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeCommit) ProtoMessage() {}
+
+func (x *ConvergeCommit) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeCommit.ProtoReflect.Descriptor instead.
+func (*ConvergeCommit) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *ConvergeCommit) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *ConvergeCommit) GetStored() string {
+	if x != nil {
+		return x.Stored
+	}
+	return ""
+}
+
+type ConvergeFailure struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Token         uint64                 `protobuf:"varint,1,opt,name=token,proto3" json:"token,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeFailure) Reset() {
+	*x = ConvergeFailure{}
+	mi := &file_georep_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeFailure) ProtoMessage() {}
+
+func (x *ConvergeFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeFailure.ProtoReflect.Descriptor instead.
+func (*ConvergeFailure) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *ConvergeFailure) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *ConvergeFailure) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+type ConvergeSplit struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Wish          uint64                 `protobuf:"varint,1,opt,name=wish,proto3" json:"wish,omitempty"`
+	Segment       uint64                 `protobuf:"varint,2,opt,name=segment,proto3" json:"segment,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeSplit) Reset() {
+	*x = ConvergeSplit{}
+	mi := &file_georep_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeSplit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeSplit) ProtoMessage() {}
+
+func (x *ConvergeSplit) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeSplit.ProtoReflect.Descriptor instead.
+func (*ConvergeSplit) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ConvergeSplit) GetWish() uint64 {
+	if x != nil {
+		return x.Wish
+	}
+	return 0
+}
+
+func (x *ConvergeSplit) GetSegment() uint64 {
+	if x != nil {
+		return x.Segment
+	}
+	return 0
+}
+
+type ConvergeMerge struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Wish          uint64                 `protobuf:"varint,1,opt,name=wish,proto3" json:"wish,omitempty"`
+	Left          uint64                 `protobuf:"varint,2,opt,name=left,proto3" json:"left,omitempty"`
+	Right         uint64                 `protobuf:"varint,3,opt,name=right,proto3" json:"right,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeMerge) Reset() {
+	*x = ConvergeMerge{}
+	mi := &file_georep_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeMerge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeMerge) ProtoMessage() {}
+
+func (x *ConvergeMerge) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeMerge.ProtoReflect.Descriptor instead.
+func (*ConvergeMerge) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *ConvergeMerge) GetWish() uint64 {
+	if x != nil {
+		return x.Wish
+	}
+	return 0
+}
+
+func (x *ConvergeMerge) GetLeft() uint64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *ConvergeMerge) GetRight() uint64 {
+	if x != nil {
+		return x.Right
+	}
+	return 0
+}
+
+type ConvergeRebucket struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Wish          uint64                 `protobuf:"varint,1,opt,name=wish,proto3" json:"wish,omitempty"`
+	Segment       uint64                 `protobuf:"varint,2,opt,name=segment,proto3" json:"segment,omitempty"`
+	BucketStarts  []uint32               `protobuf:"varint,3,rep,packed,name=bucket_starts,json=bucketStarts,proto3" json:"bucket_starts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeRebucket) Reset() {
+	*x = ConvergeRebucket{}
+	mi := &file_georep_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeRebucket) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeRebucket) ProtoMessage() {}
+
+func (x *ConvergeRebucket) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeRebucket.ProtoReflect.Descriptor instead.
+func (*ConvergeRebucket) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *ConvergeRebucket) GetWish() uint64 {
+	if x != nil {
+		return x.Wish
+	}
+	return 0
+}
+
+func (x *ConvergeRebucket) GetSegment() uint64 {
+	if x != nil {
+		return x.Segment
+	}
+	return 0
+}
+
+func (x *ConvergeRebucket) GetBucketStarts() []uint32 {
+	if x != nil {
+		return x.BucketStarts
+	}
+	return nil
+}
+
+type ConvergeCancel struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Wish  uint64                 `protobuf:"varint,1,opt,name=wish,proto3" json:"wish,omitempty"`
+	// A boundary, or 0 and the start of a segment whose buckets were marked.
+	Boundary      uint32 `protobuf:"varint,2,opt,name=boundary,proto3" json:"boundary,omitempty"`
+	Segment       uint32 `protobuf:"varint,3,opt,name=segment,proto3" json:"segment,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeCancel) Reset() {
+	*x = ConvergeCancel{}
+	mi := &file_georep_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeCancel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeCancel) ProtoMessage() {}
+
+func (x *ConvergeCancel) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeCancel.ProtoReflect.Descriptor instead.
+func (*ConvergeCancel) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *ConvergeCancel) GetWish() uint64 {
+	if x != nil {
+		return x.Wish
+	}
+	return 0
+}
+
+func (x *ConvergeCancel) GetBoundary() uint32 {
+	if x != nil {
+		return x.Boundary
+	}
+	return 0
+}
+
+func (x *ConvergeCancel) GetSegment() uint32 {
+	if x != nil {
+		return x.Segment
+	}
+	return 0
+}
+
+type ConvergeAction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Action:
+	//
+	//	*ConvergeAction_Push
+	//	*ConvergeAction_Answer
+	//	*ConvergeAction_Mutate
+	//	*ConvergeAction_Verdict
+	Action        isConvergeAction_Action `protobuf_oneof:"action"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeAction) Reset() {
+	*x = ConvergeAction{}
+	mi := &file_georep_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeAction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeAction) ProtoMessage() {}
+
+func (x *ConvergeAction) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeAction.ProtoReflect.Descriptor instead.
+func (*ConvergeAction) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *ConvergeAction) GetAction() isConvergeAction_Action {
+	if x != nil {
+		return x.Action
+	}
+	return nil
+}
+
+func (x *ConvergeAction) GetPush() *ConvergeSend {
+	if x != nil {
+		if x, ok := x.Action.(*ConvergeAction_Push); ok {
+			return x.Push
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeAction) GetAnswer() *ConvergeReply {
+	if x != nil {
+		if x, ok := x.Action.(*ConvergeAction_Answer); ok {
+			return x.Answer
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeAction) GetMutate() *ConvergeMutation {
+	if x != nil {
+		if x, ok := x.Action.(*ConvergeAction_Mutate); ok {
+			return x.Mutate
+		}
+	}
+	return nil
+}
+
+func (x *ConvergeAction) GetVerdict() *ConvergeVerdict {
+	if x != nil {
+		if x, ok := x.Action.(*ConvergeAction_Verdict); ok {
+			return x.Verdict
+		}
+	}
+	return nil
+}
+
+type isConvergeAction_Action interface {
+	isConvergeAction_Action()
+}
+
+type ConvergeAction_Push struct {
+	Push *ConvergeSend `protobuf:"bytes,1,opt,name=push,proto3,oneof"`
+}
+
+type ConvergeAction_Answer struct {
+	Answer *ConvergeReply `protobuf:"bytes,2,opt,name=answer,proto3,oneof"`
+}
+
+type ConvergeAction_Mutate struct {
+	Mutate *ConvergeMutation `protobuf:"bytes,3,opt,name=mutate,proto3,oneof"`
+}
+
+type ConvergeAction_Verdict struct {
+	Verdict *ConvergeVerdict `protobuf:"bytes,4,opt,name=verdict,proto3,oneof"`
+}
+
+func (*ConvergeAction_Push) isConvergeAction_Action() {}
+
+func (*ConvergeAction_Answer) isConvergeAction_Action() {}
+
+func (*ConvergeAction_Mutate) isConvergeAction_Action() {}
+
+func (*ConvergeAction_Verdict) isConvergeAction_Action() {}
+
+type ConvergeSend struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cluster       string                 `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	Token         uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	State         *TopicState            `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeSend) Reset() {
+	*x = ConvergeSend{}
+	mi := &file_georep_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeSend) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeSend) ProtoMessage() {}
+
+func (x *ConvergeSend) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeSend.ProtoReflect.Descriptor instead.
+func (*ConvergeSend) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *ConvergeSend) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *ConvergeSend) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *ConvergeSend) GetState() *TopicState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+type ConvergeReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Token         uint64                 `protobuf:"varint,1,opt,name=token,proto3" json:"token,omitempty"`
+	Answer        *ExchangeAnswer        `protobuf:"bytes,2,opt,name=answer,proto3" json:"answer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeReply) Reset() {
+	*x = ConvergeReply{}
+	mi := &file_georep_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeReply) ProtoMessage() {}
+
+func (x *ConvergeReply) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeReply.ProtoReflect.Descriptor instead.
+func (*ConvergeReply) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *ConvergeReply) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *ConvergeReply) GetAnswer() *ExchangeAnswer {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+// ConvergeMutation is one compare-and-set on the topic's record: all of it or nothing.
+// The children and their cursors are made before the layout is published.
+type ConvergeMutation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Token uint64                 `protobuf:"varint,1,opt,name=token,proto3" json:"token,omitempty"`
+	// Epoch of the record that this was decided on.
+	ExpectEpoch uint64      `protobuf:"varint,2,opt,name=expect_epoch,json=expectEpoch,proto3" json:"expect_epoch,omitempty"`
+	Ops         []*LayoutOp `protobuf:"bytes,3,rep,name=ops,proto3" json:"ops,omitempty"`
+	// Ids of the children of all ops, in order.
+	ChildIds []uint64 `protobuf:"varint,4,rep,packed,name=child_ids,json=childIds,proto3" json:"child_ids,omitempty"`
+	// Properties to set with it; an empty value: to remove.
+	Properties map[string]string `protobuf:"bytes,5,rep,name=properties,proto3" json:"properties,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// fold, merge, policy, mark, unmark
+	Why           string `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeMutation) Reset() {
+	*x = ConvergeMutation{}
+	mi := &file_georep_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeMutation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeMutation) ProtoMessage() {}
+
+func (x *ConvergeMutation) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeMutation.ProtoReflect.Descriptor instead.
+func (*ConvergeMutation) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *ConvergeMutation) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *ConvergeMutation) GetExpectEpoch() uint64 {
+	if x != nil {
+		return x.ExpectEpoch
+	}
+	return 0
+}
+
+func (x *ConvergeMutation) GetOps() []*LayoutOp {
+	if x != nil {
+		return x.Ops
+	}
+	return nil
+}
+
+func (x *ConvergeMutation) GetChildIds() []uint64 {
+	if x != nil {
+		return x.ChildIds
+	}
+	return nil
+}
+
+func (x *ConvergeMutation) GetProperties() map[string]string {
+	if x != nil {
+		return x.Properties
+	}
+	return nil
+}
+
+func (x *ConvergeMutation) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+type ConvergeVerdict struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Wish          uint64                 `protobuf:"varint,1,opt,name=wish,proto3" json:"wish,omitempty"`
+	Code          ConvergeCode           `protobuf:"varint,2,opt,name=code,proto3,enum=georep.v1.ConvergeCode" json:"code,omitempty"`
+	Text          string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeVerdict) Reset() {
+	*x = ConvergeVerdict{}
+	mi := &file_georep_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeVerdict) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeVerdict) ProtoMessage() {}
+
+func (x *ConvergeVerdict) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeVerdict.ProtoReflect.Descriptor instead.
+func (*ConvergeVerdict) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *ConvergeVerdict) GetWish() uint64 {
+	if x != nil {
+		return x.Wish
+	}
+	return 0
+}
+
+func (x *ConvergeVerdict) GetCode() ConvergeCode {
+	if x != nil {
+		return x.Code
+	}
+	return ConvergeCode_CONVERGE_CODE_UNSPECIFIED
+}
+
+func (x *ConvergeVerdict) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// ConvergeResult is what a step asks for, in order.
+type ConvergeResult struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Actions []*ConvergeAction      `protobuf:"bytes,1,rep,name=actions,proto3" json:"actions,omitempty"`
+	// When the next tick is due, -1 for never.
+	WakeAtMillis  int64 `protobuf:"varint,2,opt,name=wake_at_millis,json=wakeAtMillis,proto3" json:"wake_at_millis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeResult) Reset() {
+	*x = ConvergeResult{}
+	mi := &file_georep_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeResult) ProtoMessage() {}
+
+func (x *ConvergeResult) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeResult.ProtoReflect.Descriptor instead.
+func (*ConvergeResult) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *ConvergeResult) GetActions() []*ConvergeAction {
+	if x != nil {
+		return x.Actions
+	}
+	return nil
+}
+
+func (x *ConvergeResult) GetWakeAtMillis() int64 {
+	if x != nil {
+		return x.WakeAtMillis
+	}
+	return 0
+}
+
+type PeerConvergence struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Cluster string                 `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// unknown, supported, unsupported
+	Support string `protobuf:"bytes,2,opt,name=support,proto3" json:"support,omitempty"`
+	Known   bool   `protobuf:"varint,3,opt,name=known,proto3" json:"known,omitempty"`
+	Epoch   uint64 `protobuf:"varint,4,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// -1: nothing is known.
+	AgeMillis         int64            `protobuf:"varint,5,opt,name=age_millis,json=ageMillis,proto3" json:"age_millis,omitempty"`
+	AcknowledgedEpoch uint64           `protobuf:"varint,6,opt,name=acknowledged_epoch,json=acknowledgedEpoch,proto3" json:"acknowledged_epoch,omitempty"`
+	Diverged          []*DivergedRange `protobuf:"bytes,7,rep,name=diverged,proto3" json:"diverged,omitempty"`
+	Converged         uint32           `protobuf:"varint,8,opt,name=converged,proto3" json:"converged,omitempty"`
+	LagMillis         int64            `protobuf:"varint,9,opt,name=lag_millis,json=lagMillis,proto3" json:"lag_millis,omitempty"`
+	Cold              []uint32         `protobuf:"varint,10,rep,packed,name=cold,proto3" json:"cold,omitempty"`
+	Caps              *LayoutCaps      `protobuf:"bytes,11,opt,name=caps,proto3" json:"caps,omitempty"`
+	// Why its layout is not folded in; empty: it is.
+	Refused string `protobuf:"bytes,12,opt,name=refused,proto3" json:"refused,omitempty"`
+	// The last failure of the exchange; empty after a success.
+	Trouble       string `protobuf:"bytes,13,opt,name=trouble,proto3" json:"trouble,omitempty"`
+	Failures      uint32 `protobuf:"varint,14,opt,name=failures,proto3" json:"failures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PeerConvergence) Reset() {
+	*x = PeerConvergence{}
+	mi := &file_georep_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PeerConvergence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PeerConvergence) ProtoMessage() {}
+
+func (x *PeerConvergence) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PeerConvergence.ProtoReflect.Descriptor instead.
+func (*PeerConvergence) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *PeerConvergence) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *PeerConvergence) GetSupport() string {
+	if x != nil {
+		return x.Support
+	}
+	return ""
+}
+
+func (x *PeerConvergence) GetKnown() bool {
+	if x != nil {
+		return x.Known
+	}
+	return false
+}
+
+func (x *PeerConvergence) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *PeerConvergence) GetAgeMillis() int64 {
+	if x != nil {
+		return x.AgeMillis
+	}
+	return 0
+}
+
+func (x *PeerConvergence) GetAcknowledgedEpoch() uint64 {
+	if x != nil {
+		return x.AcknowledgedEpoch
+	}
+	return 0
+}
+
+func (x *PeerConvergence) GetDiverged() []*DivergedRange {
+	if x != nil {
+		return x.Diverged
+	}
+	return nil
+}
+
+func (x *PeerConvergence) GetConverged() uint32 {
+	if x != nil {
+		return x.Converged
+	}
+	return 0
+}
+
+func (x *PeerConvergence) GetLagMillis() int64 {
+	if x != nil {
+		return x.LagMillis
+	}
+	return 0
+}
+
+func (x *PeerConvergence) GetCold() []uint32 {
+	if x != nil {
+		return x.Cold
+	}
+	return nil
+}
+
+func (x *PeerConvergence) GetCaps() *LayoutCaps {
+	if x != nil {
+		return x.Caps
+	}
+	return nil
+}
+
+func (x *PeerConvergence) GetRefused() string {
+	if x != nil {
+		return x.Refused
+	}
+	return ""
+}
+
+func (x *PeerConvergence) GetTrouble() string {
+	if x != nil {
+		return x.Trouble
+	}
+	return ""
+}
+
+func (x *PeerConvergence) GetFailures() uint32 {
+	if x != nil {
+		return x.Failures
+	}
+	return 0
+}
+
+type ManualMark struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Boundary      uint32                 `protobuf:"varint,1,opt,name=boundary,proto3" json:"boundary,omitempty"`
+	Segment       uint32                 `protobuf:"varint,2,opt,name=segment,proto3" json:"segment,omitempty"`
+	BucketStarts  []uint32               `protobuf:"varint,3,rep,packed,name=bucket_starts,json=bucketStarts,proto3" json:"bucket_starts,omitempty"`
+	UntilMillis   int64                  `protobuf:"varint,4,opt,name=until_millis,json=untilMillis,proto3" json:"until_millis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ManualMark) Reset() {
+	*x = ManualMark{}
+	mi := &file_georep_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ManualMark) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ManualMark) ProtoMessage() {}
+
+func (x *ManualMark) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ManualMark.ProtoReflect.Descriptor instead.
+func (*ManualMark) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *ManualMark) GetBoundary() uint32 {
+	if x != nil {
+		return x.Boundary
+	}
+	return 0
+}
+
+func (x *ManualMark) GetSegment() uint32 {
+	if x != nil {
+		return x.Segment
+	}
+	return 0
+}
+
+func (x *ManualMark) GetBucketStarts() []uint32 {
+	if x != nil {
+		return x.BucketStarts
+	}
+	return nil
+}
+
+func (x *ManualMark) GetUntilMillis() int64 {
+	if x != nil {
+		return x.UntilMillis
+	}
+	return 0
+}
+
+type ConvergeStatus struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Leading       bool                   `protobuf:"varint,1,opt,name=leading,proto3" json:"leading,omitempty"`
+	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Caps          *LayoutCaps            `protobuf:"bytes,3,opt,name=caps,proto3" json:"caps,omitempty"`
+	EffectiveCaps *LayoutCaps            `protobuf:"bytes,4,opt,name=effective_caps,json=effectiveCaps,proto3" json:"effective_caps,omitempty"`
+	Cold          []uint32               `protobuf:"varint,5,rep,packed,name=cold,proto3" json:"cold,omitempty"`
+	Marks         []*ManualMark          `protobuf:"bytes,6,rep,name=marks,proto3" json:"marks,omitempty"`
+	// The change under way; empty: none.
+	Mutating string `protobuf:"bytes,7,opt,name=mutating,proto3" json:"mutating,omitempty"`
+	// The peer that this cluster's own splits wait for; empty: none.
+	Awaits string `protobuf:"bytes,8,opt,name=awaits,proto3" json:"awaits,omitempty"`
+	// Why the layout can not be exchanged; empty: it can.
+	NoRing        string             `protobuf:"bytes,9,opt,name=no_ring,json=noRing,proto3" json:"no_ring,omitempty"`
+	Peers         []*PeerConvergence `protobuf:"bytes,10,rep,name=peers,proto3" json:"peers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConvergeStatus) Reset() {
+	*x = ConvergeStatus{}
+	mi := &file_georep_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConvergeStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConvergeStatus) ProtoMessage() {}
+
+func (x *ConvergeStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConvergeStatus.ProtoReflect.Descriptor instead.
+func (*ConvergeStatus) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *ConvergeStatus) GetLeading() bool {
+	if x != nil {
+		return x.Leading
+	}
+	return false
+}
+
+func (x *ConvergeStatus) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *ConvergeStatus) GetCaps() *LayoutCaps {
+	if x != nil {
+		return x.Caps
+	}
+	return nil
+}
+
+func (x *ConvergeStatus) GetEffectiveCaps() *LayoutCaps {
+	if x != nil {
+		return x.EffectiveCaps
+	}
+	return nil
+}
+
+func (x *ConvergeStatus) GetCold() []uint32 {
+	if x != nil {
+		return x.Cold
+	}
+	return nil
+}
+
+func (x *ConvergeStatus) GetMarks() []*ManualMark {
+	if x != nil {
+		return x.Marks
+	}
+	return nil
+}
+
+func (x *ConvergeStatus) GetMutating() string {
+	if x != nil {
+		return x.Mutating
+	}
+	return ""
+}
+
+func (x *ConvergeStatus) GetAwaits() string {
+	if x != nil {
+		return x.Awaits
+	}
+	return ""
+}
+
+func (x *ConvergeStatus) GetNoRing() string {
+	if x != nil {
+		return x.NoRing
+	}
+	return ""
+}
+
+func (x *ConvergeStatus) GetPeers() []*PeerConvergence {
+	if x != nil {
+		return x.Peers
+	}
+	return nil
+}
+
 var File_georep_proto protoreflect.FileDescriptor
 
 const file_georep_proto_rawDesc = "" +
@@ -1882,7 +4947,227 @@ const file_georep_proto_rawDesc = "" +
 	"\vDedupStatus\x12\x1f\n" +
 	"\vbound_topic\x18\x01 \x01(\tR\n" +
 	"boundTopic\x12/\n" +
-	"\aentries\x18\x02 \x03(\v2\x15.georep.v1.DedupEntryR\aentries*F\n" +
+	"\aentries\x18\x02 \x03(\v2\x15.georep.v1.DedupEntryR\aentries\"\x8b\x01\n" +
+	"\fShapeSegment\x12\x14\n" +
+	"\x05start\x18\x01 \x01(\rR\x05start\x12#\n" +
+	"\rbucket_starts\x18\x02 \x03(\rR\fbucketStarts\x12\x12\n" +
+	"\x04cold\x18\x03 \x01(\bR\x04cold\x12,\n" +
+	"\x12cold_bucket_starts\x18\x04 \x03(\rR\x10coldBucketStarts\"j\n" +
+	"\x05Shape\x12,\n" +
+	"\aprofile\x18\x01 \x01(\x0e2\x12.georep.v1.ProfileR\aprofile\x123\n" +
+	"\bsegments\x18\x02 \x03(\v2\x17.georep.v1.ShapeSegmentR\bsegments\"?\n" +
+	"\x03Cut\x12\x0e\n" +
+	"\x02at\x18\x01 \x01(\rR\x02at\x12(\n" +
+	"\x06parent\x18\x02 \x01(\v2\x10.georep.v1.RangeR\x06parent\"P\n" +
+	"\n" +
+	"LayoutCaps\x12!\n" +
+	"\fmax_segments\x18\x01 \x01(\rR\vmaxSegments\x12\x1f\n" +
+	"\vmax_buckets\x18\x02 \x01(\rR\n" +
+	"maxBuckets\"\xa4\x02\n" +
+	"\n" +
+	"TopicState\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x14\n" +
+	"\x05topic\x18\x02 \x01(\tR\x05topic\x12\x1a\n" +
+	"\binstance\x18\x03 \x01(\tR\binstance\x12\x14\n" +
+	"\x05epoch\x18\x04 \x01(\x04R\x05epoch\x12\x1f\n" +
+	"\vleader_term\x18\x05 \x01(\x04R\n" +
+	"leaderTerm\x12\x18\n" +
+	"\acounter\x18\x06 \x01(\x04R\acounter\x12&\n" +
+	"\x05shape\x18\a \x01(\v2\x10.georep.v1.ShapeR\x05shape\x12)\n" +
+	"\x04caps\x18\b \x01(\v2\x15.georep.v1.LayoutCapsR\x04caps\x12&\n" +
+	"\x06splits\x18\t \x03(\v2\x0e.georep.v1.CutR\x06splits\"\x85\x01\n" +
+	"\x0fExchangeRequest\x12)\n" +
+	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x18\n" +
+	"\acluster\x18\x02 \x01(\tR\acluster\x12-\n" +
+	"\x06states\x18\x03 \x03(\v2\x15.georep.v1.TopicStateR\x06states\"\x8c\x01\n" +
+	"\x10ExchangeResponse\x12)\n" +
+	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x18\n" +
+	"\acluster\x18\x02 \x01(\tR\acluster\x123\n" +
+	"\aanswers\x18\x03 \x03(\v2\x19.georep.v1.ExchangeAnswerR\aanswers\"\x94\x01\n" +
+	"\x0eExchangeAnswer\x12\x14\n" +
+	"\x05topic\x18\x01 \x01(\tR\x05topic\x12+\n" +
+	"\x04code\x18\x02 \x01(\x0e2\x17.georep.v1.ConvergeCodeR\x04code\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12+\n" +
+	"\x05state\x18\x04 \x01(\v2\x15.georep.v1.TopicStateR\x05state\"Z\n" +
+	"\vLayoutChild\x12&\n" +
+	"\x05range\x18\x01 \x01(\v2\x10.georep.v1.RangeR\x05range\x12#\n" +
+	"\rbucket_starts\x18\x02 \x03(\rR\fbucketStarts\"\x85\x01\n" +
+	"\bLayoutOp\x12+\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x17.georep.v1.LayoutOpKindR\x04kind\x12\x18\n" +
+	"\aparents\x18\x02 \x03(\x04R\aparents\x122\n" +
+	"\bchildren\x18\x03 \x03(\v2\x16.georep.v1.LayoutChildR\bchildren\":\n" +
+	"\vJoinRequest\x12+\n" +
+	"\alayouts\x18\x01 \x03(\v2\x11.georep.v1.LayoutR\alayouts\"\x8a\x01\n" +
+	"\vPlanRequest\x12'\n" +
+	"\x05local\x18\x01 \x01(\v2\x11.georep.v1.LayoutR\x05local\x12'\n" +
+	"\x05peers\x18\x02 \x03(\v2\x11.georep.v1.LayoutR\x05peers\x12)\n" +
+	"\x04caps\x18\x03 \x01(\v2\x15.georep.v1.LayoutCapsR\x04caps\"_\n" +
+	"\fPlanResponse\x12(\n" +
+	"\x06target\x18\x01 \x01(\v2\x10.georep.v1.ShapeR\x06target\x12%\n" +
+	"\x03ops\x18\x02 \x03(\v2\x13.georep.v1.LayoutOpR\x03ops\"]\n" +
+	"\vDiffRequest\x12'\n" +
+	"\x05local\x18\x01 \x01(\v2\x11.georep.v1.LayoutR\x05local\x12%\n" +
+	"\x04peer\x18\x02 \x01(\v2\x11.georep.v1.LayoutR\x04peer\"\xd5\x01\n" +
+	"\rDivergedRange\x12&\n" +
+	"\x05range\x18\x01 \x01(\v2\x10.georep.v1.RangeR\x05range\x12%\n" +
+	"\x0elocal_segments\x18\x02 \x01(\rR\rlocalSegments\x12#\n" +
+	"\rpeer_segments\x18\x03 \x01(\rR\fpeerSegments\x12(\n" +
+	"\x10local_is_coarser\x18\x04 \x01(\bR\x0elocalIsCoarser\x12&\n" +
+	"\x0fpeer_is_coarser\x18\x05 \x01(\bR\rpeerIsCoarser\"b\n" +
+	"\fDiffResponse\x124\n" +
+	"\bdiverged\x18\x01 \x03(\v2\x18.georep.v1.DivergedRangeR\bdiverged\x12\x1c\n" +
+	"\tconverged\x18\x02 \x01(\rR\tconverged\"\xb9\x03\n" +
+	"\x0eConvergeConfig\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x14\n" +
+	"\x05topic\x18\x02 \x01(\tR\x05topic\x12)\n" +
+	"\x04caps\x18\x03 \x01(\v2\x15.georep.v1.LayoutCapsR\x04caps\x12.\n" +
+	"\x13anti_entropy_millis\x18\x04 \x01(\x04R\x11antiEntropyMillis\x12,\n" +
+	"\x12retry_first_millis\x18\x05 \x01(\x04R\x10retryFirstMillis\x12(\n" +
+	"\x10retry_max_millis\x18\x06 \x01(\x04R\x0eretryMaxMillis\x12(\n" +
+	"\x10grow_wait_millis\x18\a \x01(\x04R\x0egrowWaitMillis\x12#\n" +
+	"\ranswer_millis\x18\b \x01(\x04R\fanswerMillis\x12\x1f\n" +
+	"\vmark_millis\x18\t \x01(\x04R\n" +
+	"markMillis\x12;\n" +
+	"\x0fdefault_profile\x18\n" +
+	" \x01(\x0e2\x12.georep.v1.ProfileR\x0edefaultProfile\x12\x17\n" +
+	"\acut_cap\x18\v \x01(\rR\x06cutCap\"\xc9\a\n" +
+	"\rConvergeEvent\x12\x1d\n" +
+	"\n" +
+	"now_millis\x18\x01 \x01(\x03R\tnowMillis\x12\x18\n" +
+	"\x06stored\x18\x02 \x01(\tH\x00R\x06stored\x12-\n" +
+	"\x04lead\x18\x03 \x01(\v2\x17.georep.v1.ConvergeLeadH\x00R\x04lead\x124\n" +
+	"\x06resign\x18\x04 \x01(\v2\x1a.georep.v1.ConvergeNothingH\x00R\x06resign\x126\n" +
+	"\amembers\x18\x05 \x01(\v2\x1a.georep.v1.ConvergeMembersH\x00R\amembers\x12+\n" +
+	"\x04caps\x18\x06 \x01(\v2\x15.georep.v1.LayoutCapsH\x00R\x04caps\x12-\n" +
+	"\x04cold\x18\a \x01(\v2\x17.georep.v1.ConvergeColdH\x00R\x04cold\x125\n" +
+	"\breceived\x18\b \x01(\v2\x17.georep.v1.ConvergePushH\x00R\breceived\x12;\n" +
+	"\banswered\x18\t \x01(\v2\x1d.georep.v1.ConvergePushAnswerH\x00R\banswered\x12A\n" +
+	"\vpush_failed\x18\n" +
+	" \x01(\v2\x1e.georep.v1.ConvergePushFailureH\x00R\n" +
+	"pushFailed\x129\n" +
+	"\tcommitted\x18\v \x01(\v2\x19.georep.v1.ConvergeCommitH\x00R\tcommitted\x12E\n" +
+	"\x0fmutation_failed\x18\f \x01(\v2\x1a.georep.v1.ConvergeFailureH\x00R\x0emutationFailed\x129\n" +
+	"\n" +
+	"wish_split\x18\r \x01(\v2\x18.georep.v1.ConvergeSplitH\x00R\twishSplit\x129\n" +
+	"\n" +
+	"wish_merge\x18\x0e \x01(\v2\x18.georep.v1.ConvergeMergeH\x00R\twishMerge\x12B\n" +
+	"\rwish_rebucket\x18\x0f \x01(\v2\x1b.georep.v1.ConvergeRebucketH\x00R\fwishRebucket\x12<\n" +
+	"\vcancel_mark\x18\x10 \x01(\v2\x19.georep.v1.ConvergeCancelH\x00R\n" +
+	"cancelMark\x12\x1a\n" +
+	"\adrained\x18\x11 \x01(\bH\x00R\adrained\x120\n" +
+	"\x04tick\x18\x12 \x01(\v2\x1a.georep.v1.ConvergeNothingH\x00R\x04tickB\a\n" +
+	"\x05event\"\x11\n" +
+	"\x0fConvergeNothing\"\"\n" +
+	"\fConvergeLead\x12\x12\n" +
+	"\x04term\x18\x01 \x01(\x04R\x04term\"-\n" +
+	"\x0fConvergeMembers\x12\x1a\n" +
+	"\bclusters\x18\x01 \x03(\tR\bclusters\".\n" +
+	"\fConvergeCold\x12\x1e\n" +
+	"\n" +
+	"boundaries\x18\x01 \x03(\rR\n" +
+	"boundaries\"Q\n" +
+	"\fConvergePush\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\x04R\x05token\x12+\n" +
+	"\x05state\x18\x02 \x01(\v2\x15.georep.v1.TopicStateR\x05state\"w\n" +
+	"\x12ConvergePushAnswer\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\x04R\x05token\x121\n" +
+	"\x06answer\x18\x03 \x01(\v2\x19.georep.v1.ExchangeAnswerR\x06answer\"\x93\x01\n" +
+	"\x13ConvergePushFailure\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\x04R\x05token\x12 \n" +
+	"\vunsupported\x18\x03 \x01(\bR\vunsupported\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x16\n" +
+	"\x06jitter\x18\x05 \x01(\rR\x06jitter\">\n" +
+	"\x0eConvergeCommit\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\x04R\x05token\x12\x16\n" +
+	"\x06stored\x18\x02 \x01(\tR\x06stored\";\n" +
+	"\x0fConvergeFailure\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\x04R\x05token\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"=\n" +
+	"\rConvergeSplit\x12\x12\n" +
+	"\x04wish\x18\x01 \x01(\x04R\x04wish\x12\x18\n" +
+	"\asegment\x18\x02 \x01(\x04R\asegment\"M\n" +
+	"\rConvergeMerge\x12\x12\n" +
+	"\x04wish\x18\x01 \x01(\x04R\x04wish\x12\x12\n" +
+	"\x04left\x18\x02 \x01(\x04R\x04left\x12\x14\n" +
+	"\x05right\x18\x03 \x01(\x04R\x05right\"e\n" +
+	"\x10ConvergeRebucket\x12\x12\n" +
+	"\x04wish\x18\x01 \x01(\x04R\x04wish\x12\x18\n" +
+	"\asegment\x18\x02 \x01(\x04R\asegment\x12#\n" +
+	"\rbucket_starts\x18\x03 \x03(\rR\fbucketStarts\"Z\n" +
+	"\x0eConvergeCancel\x12\x12\n" +
+	"\x04wish\x18\x01 \x01(\x04R\x04wish\x12\x1a\n" +
+	"\bboundary\x18\x02 \x01(\rR\bboundary\x12\x18\n" +
+	"\asegment\x18\x03 \x01(\rR\asegment\"\xec\x01\n" +
+	"\x0eConvergeAction\x12-\n" +
+	"\x04push\x18\x01 \x01(\v2\x17.georep.v1.ConvergeSendH\x00R\x04push\x122\n" +
+	"\x06answer\x18\x02 \x01(\v2\x18.georep.v1.ConvergeReplyH\x00R\x06answer\x125\n" +
+	"\x06mutate\x18\x03 \x01(\v2\x1b.georep.v1.ConvergeMutationH\x00R\x06mutate\x126\n" +
+	"\averdict\x18\x04 \x01(\v2\x1a.georep.v1.ConvergeVerdictH\x00R\averdictB\b\n" +
+	"\x06action\"k\n" +
+	"\fConvergeSend\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\x04R\x05token\x12+\n" +
+	"\x05state\x18\x03 \x01(\v2\x15.georep.v1.TopicStateR\x05state\"X\n" +
+	"\rConvergeReply\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\x04R\x05token\x121\n" +
+	"\x06answer\x18\x02 \x01(\v2\x19.georep.v1.ExchangeAnswerR\x06answer\"\xad\x02\n" +
+	"\x10ConvergeMutation\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\x04R\x05token\x12!\n" +
+	"\fexpect_epoch\x18\x02 \x01(\x04R\vexpectEpoch\x12%\n" +
+	"\x03ops\x18\x03 \x03(\v2\x13.georep.v1.LayoutOpR\x03ops\x12\x1b\n" +
+	"\tchild_ids\x18\x04 \x03(\x04R\bchildIds\x12K\n" +
+	"\n" +
+	"properties\x18\x05 \x03(\v2+.georep.v1.ConvergeMutation.PropertiesEntryR\n" +
+	"properties\x12\x10\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\x1a=\n" +
+	"\x0fPropertiesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"f\n" +
+	"\x0fConvergeVerdict\x12\x12\n" +
+	"\x04wish\x18\x01 \x01(\x04R\x04wish\x12+\n" +
+	"\x04code\x18\x02 \x01(\x0e2\x17.georep.v1.ConvergeCodeR\x04code\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"k\n" +
+	"\x0eConvergeResult\x123\n" +
+	"\aactions\x18\x01 \x03(\v2\x19.georep.v1.ConvergeActionR\aactions\x12$\n" +
+	"\x0ewake_at_millis\x18\x02 \x01(\x03R\fwakeAtMillis\"\xc1\x03\n" +
+	"\x0fPeerConvergence\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x18\n" +
+	"\asupport\x18\x02 \x01(\tR\asupport\x12\x14\n" +
+	"\x05known\x18\x03 \x01(\bR\x05known\x12\x14\n" +
+	"\x05epoch\x18\x04 \x01(\x04R\x05epoch\x12\x1d\n" +
+	"\n" +
+	"age_millis\x18\x05 \x01(\x03R\tageMillis\x12-\n" +
+	"\x12acknowledged_epoch\x18\x06 \x01(\x04R\x11acknowledgedEpoch\x124\n" +
+	"\bdiverged\x18\a \x03(\v2\x18.georep.v1.DivergedRangeR\bdiverged\x12\x1c\n" +
+	"\tconverged\x18\b \x01(\rR\tconverged\x12\x1d\n" +
+	"\n" +
+	"lag_millis\x18\t \x01(\x03R\tlagMillis\x12\x12\n" +
+	"\x04cold\x18\n" +
+	" \x03(\rR\x04cold\x12)\n" +
+	"\x04caps\x18\v \x01(\v2\x15.georep.v1.LayoutCapsR\x04caps\x12\x18\n" +
+	"\arefused\x18\f \x01(\tR\arefused\x12\x18\n" +
+	"\atrouble\x18\r \x01(\tR\atrouble\x12\x1a\n" +
+	"\bfailures\x18\x0e \x01(\rR\bfailures\"\x8a\x01\n" +
+	"\n" +
+	"ManualMark\x12\x1a\n" +
+	"\bboundary\x18\x01 \x01(\rR\bboundary\x12\x18\n" +
+	"\asegment\x18\x02 \x01(\rR\asegment\x12#\n" +
+	"\rbucket_starts\x18\x03 \x03(\rR\fbucketStarts\x12!\n" +
+	"\funtil_millis\x18\x04 \x01(\x03R\vuntilMillis\"\xe9\x02\n" +
+	"\x0eConvergeStatus\x12\x18\n" +
+	"\aleading\x18\x01 \x01(\bR\aleading\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12)\n" +
+	"\x04caps\x18\x03 \x01(\v2\x15.georep.v1.LayoutCapsR\x04caps\x12<\n" +
+	"\x0eeffective_caps\x18\x04 \x01(\v2\x15.georep.v1.LayoutCapsR\reffectiveCaps\x12\x12\n" +
+	"\x04cold\x18\x05 \x03(\rR\x04cold\x12+\n" +
+	"\x05marks\x18\x06 \x03(\v2\x15.georep.v1.ManualMarkR\x05marks\x12\x1a\n" +
+	"\bmutating\x18\a \x01(\tR\bmutating\x12\x16\n" +
+	"\x06awaits\x18\b \x01(\tR\x06awaits\x12\x17\n" +
+	"\ano_ring\x18\t \x01(\tR\x06noRing\x120\n" +
+	"\x05peers\x18\n" +
+	" \x03(\v2\x1a.georep.v1.PeerConvergenceR\x05peers*F\n" +
 	"\aProfile\x12\x17\n" +
 	"\x13PROFILE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1903,7 +5188,29 @@ const file_georep_proto_rawDesc = "" +
 	"\x15WATERMARK_STATUS_NONE\x10\x02\x12\x1e\n" +
 	"\x1aWATERMARK_STATUS_NOT_FINAL\x10\x03\x12\x19\n" +
 	"\x15WATERMARK_STATUS_GONE\x10\x04\x12\x1b\n" +
-	"\x17WATERMARK_STATUS_FAILED\x10\x05B&\n" +
+	"\x17WATERMARK_STATUS_FAILED\x10\x05*\x8e\x03\n" +
+	"\fConvergeCode\x12\x1d\n" +
+	"\x19CONVERGE_CODE_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10CONVERGE_CODE_OK\x10\x01\x12\x18\n" +
+	"\x14CONVERGE_CODE_MARKED\x10\x02\x12\x1c\n" +
+	"\x18CONVERGE_CODE_NOT_LEADER\x10\x03\x12\x16\n" +
+	"\x12CONVERGE_CODE_BUSY\x10\x04\x12\x19\n" +
+	"\x15CONVERGE_CODE_WAITING\x10\x05\x12\x18\n" +
+	"\x14CONVERGE_CODE_CAPPED\x10\x06\x12\x1d\n" +
+	"\x19CONVERGE_CODE_NO_SIBLINGS\x10\a\x12\x1c\n" +
+	"\x18CONVERGE_CODE_NO_SEGMENT\x10\b\x12\x1b\n" +
+	"\x17CONVERGE_CODE_BAD_STATE\x10\t\x12\x1c\n" +
+	"\x18CONVERGE_CODE_NOT_MEMBER\x10\n" +
+	"\x12\x19\n" +
+	"\x15CONVERGE_CODE_NO_RING\x10\v\x12\x18\n" +
+	"\x14CONVERGE_CODE_FAILED\x10\f\x12\x17\n" +
+	"\x13CONVERGE_CODE_STALE\x10\r*\xab\x01\n" +
+	"\fLayoutOpKind\x12\x1e\n" +
+	"\x1aLAYOUT_OP_KIND_UNSPECIFIED\x10\x00\x12!\n" +
+	"\x1dLAYOUT_OP_KIND_SPLIT_MIDPOINT\x10\x01\x12!\n" +
+	"\x1dLAYOUT_OP_KIND_SPLIT_EXPLICIT\x10\x02\x12\x1b\n" +
+	"\x17LAYOUT_OP_KIND_REBUCKET\x10\x03\x12\x18\n" +
+	"\x14LAYOUT_OP_KIND_MERGE\x10\x04B&\n" +
 	"\x0fgeorep.proto.v1P\x01Z\x11georep/core/pb;pbb\x06proto3"
 
 var (
@@ -1918,62 +5225,163 @@ func file_georep_proto_rawDescGZIP() []byte {
 	return file_georep_proto_rawDescData
 }
 
-var file_georep_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_georep_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_georep_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_georep_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_georep_proto_goTypes = []any{
-	(Profile)(0),              // 0: georep.v1.Profile
-	(SegmentState)(0),         // 1: georep.v1.SegmentState
-	(PeerVerdict)(0),          // 2: georep.v1.PeerVerdict
-	(WatermarkStatus)(0),      // 3: georep.v1.WatermarkStatus
-	(*Range)(nil),             // 4: georep.v1.Range
-	(*Segment)(nil),           // 5: georep.v1.Segment
-	(*Layout)(nil),            // 6: georep.v1.Layout
-	(*PeerState)(nil),         // 7: georep.v1.PeerState
-	(*PeerCheck)(nil),         // 8: georep.v1.PeerCheck
-	(*StateRequest)(nil),      // 9: georep.v1.StateRequest
-	(*WindowConfig)(nil),      // 10: georep.v1.WindowConfig
-	(*Position)(nil),          // 11: georep.v1.Position
-	(*Parked)(nil),            // 12: georep.v1.Parked
-	(*Counter)(nil),           // 13: georep.v1.Counter
-	(*WindowStatus)(nil),      // 14: georep.v1.WindowStatus
-	(*BudgetConfig)(nil),      // 15: georep.v1.BudgetConfig
-	(*BudgetStatus)(nil),      // 16: georep.v1.BudgetStatus
-	(*OriginKey)(nil),         // 17: georep.v1.OriginKey
-	(*WatermarkRequest)(nil),  // 18: georep.v1.WatermarkRequest
-	(*WatermarkResponse)(nil), // 19: georep.v1.WatermarkResponse
-	(*DedupEntry)(nil),        // 20: georep.v1.DedupEntry
-	(*DedupStatus)(nil),       // 21: georep.v1.DedupStatus
-	nil,                       // 22: georep.v1.PeerState.GenerationsEntry
+	(Profile)(0),                // 0: georep.v1.Profile
+	(SegmentState)(0),           // 1: georep.v1.SegmentState
+	(PeerVerdict)(0),            // 2: georep.v1.PeerVerdict
+	(WatermarkStatus)(0),        // 3: georep.v1.WatermarkStatus
+	(ConvergeCode)(0),           // 4: georep.v1.ConvergeCode
+	(LayoutOpKind)(0),           // 5: georep.v1.LayoutOpKind
+	(*Range)(nil),               // 6: georep.v1.Range
+	(*Segment)(nil),             // 7: georep.v1.Segment
+	(*Layout)(nil),              // 8: georep.v1.Layout
+	(*PeerState)(nil),           // 9: georep.v1.PeerState
+	(*PeerCheck)(nil),           // 10: georep.v1.PeerCheck
+	(*StateRequest)(nil),        // 11: georep.v1.StateRequest
+	(*WindowConfig)(nil),        // 12: georep.v1.WindowConfig
+	(*Position)(nil),            // 13: georep.v1.Position
+	(*Parked)(nil),              // 14: georep.v1.Parked
+	(*Counter)(nil),             // 15: georep.v1.Counter
+	(*WindowStatus)(nil),        // 16: georep.v1.WindowStatus
+	(*BudgetConfig)(nil),        // 17: georep.v1.BudgetConfig
+	(*BudgetStatus)(nil),        // 18: georep.v1.BudgetStatus
+	(*OriginKey)(nil),           // 19: georep.v1.OriginKey
+	(*WatermarkRequest)(nil),    // 20: georep.v1.WatermarkRequest
+	(*WatermarkResponse)(nil),   // 21: georep.v1.WatermarkResponse
+	(*DedupEntry)(nil),          // 22: georep.v1.DedupEntry
+	(*DedupStatus)(nil),         // 23: georep.v1.DedupStatus
+	(*ShapeSegment)(nil),        // 24: georep.v1.ShapeSegment
+	(*Shape)(nil),               // 25: georep.v1.Shape
+	(*Cut)(nil),                 // 26: georep.v1.Cut
+	(*LayoutCaps)(nil),          // 27: georep.v1.LayoutCaps
+	(*TopicState)(nil),          // 28: georep.v1.TopicState
+	(*ExchangeRequest)(nil),     // 29: georep.v1.ExchangeRequest
+	(*ExchangeResponse)(nil),    // 30: georep.v1.ExchangeResponse
+	(*ExchangeAnswer)(nil),      // 31: georep.v1.ExchangeAnswer
+	(*LayoutChild)(nil),         // 32: georep.v1.LayoutChild
+	(*LayoutOp)(nil),            // 33: georep.v1.LayoutOp
+	(*JoinRequest)(nil),         // 34: georep.v1.JoinRequest
+	(*PlanRequest)(nil),         // 35: georep.v1.PlanRequest
+	(*PlanResponse)(nil),        // 36: georep.v1.PlanResponse
+	(*DiffRequest)(nil),         // 37: georep.v1.DiffRequest
+	(*DivergedRange)(nil),       // 38: georep.v1.DivergedRange
+	(*DiffResponse)(nil),        // 39: georep.v1.DiffResponse
+	(*ConvergeConfig)(nil),      // 40: georep.v1.ConvergeConfig
+	(*ConvergeEvent)(nil),       // 41: georep.v1.ConvergeEvent
+	(*ConvergeNothing)(nil),     // 42: georep.v1.ConvergeNothing
+	(*ConvergeLead)(nil),        // 43: georep.v1.ConvergeLead
+	(*ConvergeMembers)(nil),     // 44: georep.v1.ConvergeMembers
+	(*ConvergeCold)(nil),        // 45: georep.v1.ConvergeCold
+	(*ConvergePush)(nil),        // 46: georep.v1.ConvergePush
+	(*ConvergePushAnswer)(nil),  // 47: georep.v1.ConvergePushAnswer
+	(*ConvergePushFailure)(nil), // 48: georep.v1.ConvergePushFailure
+	(*ConvergeCommit)(nil),      // 49: georep.v1.ConvergeCommit
+	(*ConvergeFailure)(nil),     // 50: georep.v1.ConvergeFailure
+	(*ConvergeSplit)(nil),       // 51: georep.v1.ConvergeSplit
+	(*ConvergeMerge)(nil),       // 52: georep.v1.ConvergeMerge
+	(*ConvergeRebucket)(nil),    // 53: georep.v1.ConvergeRebucket
+	(*ConvergeCancel)(nil),      // 54: georep.v1.ConvergeCancel
+	(*ConvergeAction)(nil),      // 55: georep.v1.ConvergeAction
+	(*ConvergeSend)(nil),        // 56: georep.v1.ConvergeSend
+	(*ConvergeReply)(nil),       // 57: georep.v1.ConvergeReply
+	(*ConvergeMutation)(nil),    // 58: georep.v1.ConvergeMutation
+	(*ConvergeVerdict)(nil),     // 59: georep.v1.ConvergeVerdict
+	(*ConvergeResult)(nil),      // 60: georep.v1.ConvergeResult
+	(*PeerConvergence)(nil),     // 61: georep.v1.PeerConvergence
+	(*ManualMark)(nil),          // 62: georep.v1.ManualMark
+	(*ConvergeStatus)(nil),      // 63: georep.v1.ConvergeStatus
+	nil,                         // 64: georep.v1.PeerState.GenerationsEntry
+	nil,                         // 65: georep.v1.ConvergeMutation.PropertiesEntry
 }
 var file_georep_proto_depIdxs = []int32{
-	4,  // 0: georep.v1.Segment.range:type_name -> georep.v1.Range
+	6,  // 0: georep.v1.Segment.range:type_name -> georep.v1.Range
 	1,  // 1: georep.v1.Segment.state:type_name -> georep.v1.SegmentState
 	0,  // 2: georep.v1.Segment.profile:type_name -> georep.v1.Profile
-	5,  // 3: georep.v1.Layout.segments:type_name -> georep.v1.Segment
-	6,  // 4: georep.v1.PeerState.layout:type_name -> georep.v1.Layout
-	22, // 5: georep.v1.PeerState.generations:type_name -> georep.v1.PeerState.GenerationsEntry
+	7,  // 3: georep.v1.Layout.segments:type_name -> georep.v1.Segment
+	8,  // 4: georep.v1.PeerState.layout:type_name -> georep.v1.Layout
+	64, // 5: georep.v1.PeerState.generations:type_name -> georep.v1.PeerState.GenerationsEntry
 	2,  // 6: georep.v1.PeerCheck.verdict:type_name -> georep.v1.PeerVerdict
 	0,  // 7: georep.v1.StateRequest.default_profile:type_name -> georep.v1.Profile
-	4,  // 8: georep.v1.WindowConfig.range:type_name -> georep.v1.Range
+	6,  // 8: georep.v1.WindowConfig.range:type_name -> georep.v1.Range
 	0,  // 9: georep.v1.WindowConfig.profile:type_name -> georep.v1.Profile
-	11, // 10: georep.v1.Parked.position:type_name -> georep.v1.Position
-	12, // 11: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
-	13, // 12: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
-	11, // 13: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
-	13, // 14: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
-	15, // 15: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
-	13, // 16: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
-	17, // 17: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
+	13, // 10: georep.v1.Parked.position:type_name -> georep.v1.Position
+	14, // 11: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
+	15, // 12: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
+	13, // 13: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
+	15, // 14: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
+	17, // 15: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
+	15, // 16: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
+	19, // 17: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
 	3,  // 18: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
-	11, // 19: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
-	17, // 20: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
-	11, // 21: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
-	20, // 22: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	13, // 19: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
+	19, // 20: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
+	13, // 21: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
+	22, // 22: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
+	0,  // 23: georep.v1.Shape.profile:type_name -> georep.v1.Profile
+	24, // 24: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
+	6,  // 25: georep.v1.Cut.parent:type_name -> georep.v1.Range
+	25, // 26: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
+	27, // 27: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
+	26, // 28: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
+	28, // 29: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
+	31, // 30: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
+	4,  // 31: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
+	28, // 32: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
+	6,  // 33: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
+	5,  // 34: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
+	32, // 35: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
+	8,  // 36: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
+	8,  // 37: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
+	8,  // 38: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
+	27, // 39: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
+	25, // 40: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
+	33, // 41: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
+	8,  // 42: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
+	8,  // 43: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
+	6,  // 44: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
+	38, // 45: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
+	27, // 46: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
+	0,  // 47: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
+	43, // 48: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
+	42, // 49: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
+	44, // 50: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
+	27, // 51: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
+	45, // 52: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
+	46, // 53: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
+	47, // 54: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
+	48, // 55: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
+	49, // 56: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
+	50, // 57: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
+	51, // 58: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
+	52, // 59: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
+	53, // 60: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
+	54, // 61: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
+	42, // 62: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
+	28, // 63: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
+	31, // 64: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
+	56, // 65: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
+	57, // 66: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
+	58, // 67: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
+	59, // 68: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
+	28, // 69: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
+	31, // 70: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
+	33, // 71: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
+	65, // 72: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
+	4,  // 73: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
+	55, // 74: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
+	38, // 75: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
+	27, // 76: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
+	27, // 77: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
+	27, // 78: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
+	62, // 79: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
+	61, // 80: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
+	81, // [81:81] is the sub-list for method output_type
+	81, // [81:81] is the sub-list for method input_type
+	81, // [81:81] is the sub-list for extension type_name
+	81, // [81:81] is the sub-list for extension extendee
+	0,  // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_georep_proto_init() }
@@ -1983,13 +5391,38 @@ func file_georep_proto_init() {
 	}
 	file_georep_proto_msgTypes[15].OneofWrappers = []any{}
 	file_georep_proto_msgTypes[16].OneofWrappers = []any{}
+	file_georep_proto_msgTypes[35].OneofWrappers = []any{
+		(*ConvergeEvent_Stored)(nil),
+		(*ConvergeEvent_Lead)(nil),
+		(*ConvergeEvent_Resign)(nil),
+		(*ConvergeEvent_Members)(nil),
+		(*ConvergeEvent_Caps)(nil),
+		(*ConvergeEvent_Cold)(nil),
+		(*ConvergeEvent_Received)(nil),
+		(*ConvergeEvent_Answered)(nil),
+		(*ConvergeEvent_PushFailed)(nil),
+		(*ConvergeEvent_Committed)(nil),
+		(*ConvergeEvent_MutationFailed)(nil),
+		(*ConvergeEvent_WishSplit)(nil),
+		(*ConvergeEvent_WishMerge)(nil),
+		(*ConvergeEvent_WishRebucket)(nil),
+		(*ConvergeEvent_CancelMark)(nil),
+		(*ConvergeEvent_Drained)(nil),
+		(*ConvergeEvent_Tick)(nil),
+	}
+	file_georep_proto_msgTypes[49].OneofWrappers = []any{
+		(*ConvergeAction_Push)(nil),
+		(*ConvergeAction_Answer)(nil),
+		(*ConvergeAction_Mutate)(nil),
+		(*ConvergeAction_Verdict)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_georep_proto_rawDesc), len(file_georep_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   19,
+			NumEnums:      6,
+			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

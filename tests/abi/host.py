@@ -339,6 +339,43 @@ def interop(lib, folder):
     same(lib.so.georep_layout_free(dst), 0, "free")
 
 
+def proto(lib, name, message):
+    """The bytes of a message of georep.proto, given as JSON."""
+    text, size = json.dumps(message).encode(), c.c_uint64()
+    out = c.create_string_buffer(1 << 16)
+    lib.call("georep_proto_from_json", name.encode(), len(name), text, len(text), out, c.c_uint64(len(out)), c.byref(size))
+    return out.raw[:size.value]
+
+
+def answer(lib, function, request_name, request, name):
+    """What a call of the control plane answers, as JSON."""
+    req = proto(lib, request_name, request)
+    out, size = c.create_string_buffer(1 << 16), c.c_uint64()
+    lib.call(function, req, len(req), out, c.c_uint64(len(out)), c.byref(size))
+    text, length = c.create_string_buffer(1 << 16), c.c_uint64()
+    lib.call("georep_proto_to_json", name.encode(), len(name), out, c.c_uint32(size.value), text,
+             c.c_uint64(len(text)), c.byref(length))
+    return json.loads(text.raw[:length.value])
+
+
+def algebra(lib):
+    """Layouts are joined, planned and compared."""
+    def layout_of(*starts):
+        ends = [s - 1 for s in starts[1:]] + [65535]
+        return {"epoch": "1", "segments": [
+            {"id": str(i), "range": {"start": s, "end": e}, "state": "SEGMENT_STATE_ACTIVE", "profile": "PROFILE_PIP486",
+             "bucketsKnown": True} for i, (s, e) in enumerate(zip(starts, ends))]}
+    a, b = layout_of(0, 21845, 43690), layout_of(0, 32768)
+    join = answer(lib, "georep_join", "JoinRequest", {"layouts": [a, b]}, "Shape")
+    same([s.get("start", 0) for s in join["segments"]], [0, 21845, 32768, 43690], "join")
+    plan = answer(lib, "georep_plan", "PlanRequest", {"local": b, "peers": [a]}, "PlanResponse")
+    same([(o["kind"], o["parents"], len(o["children"])) for o in plan["ops"]],
+         [("LAYOUT_OP_KIND_SPLIT_EXPLICIT", ["0"], 2), ("LAYOUT_OP_KIND_SPLIT_EXPLICIT", ["1"], 2)], "plan")
+    diff = answer(lib, "georep_diff", "DiffRequest", {"local": a, "peer": b}, "DiffResponse")
+    same(diff, {"diverged": [{"range": {"end": 65535}, "localSegments": 3, "peerSegments": 2, "localIsCoarser": True,
+                              "peerIsCoarser": True}]}, "diff")
+
+
 def main():
     lib = Library(sys.argv[1])
     same(lib.so.georep_abi_version() >> 16, 1, "ABI major version")
@@ -348,6 +385,7 @@ def main():
                                                "1": segment(1, 0x8000, 0xFFFF, starts[1])}})
     place(lib, dst)
     rebatch(lib, dst, starts)
+    algebra(lib)
     interop(lib, pathlib.Path(__file__).parent.parent / "interop")
     same(lib.so.georep_layout_free(dst), 0, "free")
     same(lib.so.georep_layout_free(dst), 2, "free of a stale handle")

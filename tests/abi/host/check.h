@@ -58,6 +58,7 @@ void check_window(void);
 void check_gate(void);
 void check_dedup(void);
 void check_control(void);
+void check_converge(void);
 void check_abuse(void);
 void check_threads(void);
 void check_memory(void);

@@ -297,6 +297,33 @@ static jint JNICALL j_peerCheck(JNIEnv *env, jclass cls, jlong local, jint local
                                    P(lenOut), P(err));
 }
 
+static jint JNICALL j_convergeNew(JNIEnv *env, jclass cls, jlong config, jint n, jlong out, jlong err) {
+    U;
+    return (jint)georep_converge_new(P(config), (uint32_t)n, P(out), P(err));
+}
+
+static jint JNICALL j_convergeFree(JNIEnv *env, jclass cls, jlong converge) {
+    U;
+    return (jint)georep_converge_free((georep_converge)converge);
+}
+
+static jint JNICALL j_convergeStep(JNIEnv *env, jclass cls, jlong converge, jlong event, jint n, jlong err) {
+    U;
+    return (jint)georep_converge_step((georep_converge)converge, P(event), (uint32_t)n, P(err));
+}
+
+static jint JNICALL j_convergeReady(JNIEnv *env, jclass cls, jlong converge, jlong out, jlong cap, jlong lenOut,
+                                    jlong err) {
+    U;
+    return (jint)georep_converge_ready((georep_converge)converge, P(out), (uint64_t)cap, P(lenOut), P(err));
+}
+
+static jint JNICALL j_convergeStatus(JNIEnv *env, jclass cls, jlong converge, jlong now, jlong out, jlong cap,
+                                     jlong lenOut, jlong err) {
+    U;
+    return (jint)georep_converge_status((georep_converge)converge, now, P(out), (uint64_t)cap, P(lenOut), P(err));
+}
+
 static jint JNICALL j_layoutFromState(JNIEnv *env, jclass cls, jlong state, jint len, jlong out, jlong err) {
     U;
     return (jint)georep_layout_from_state(P(state), (uint32_t)len, P(out), P(err));
@@ -365,6 +392,11 @@ static const JNINativeMethod methods[] = {
     {"protoFromJson", "(JIJIJJJJ)I", (void *)j_protoFromJson},
     {"stateBuild", "(JIJJJJ)I", (void *)j_stateBuild},
     {"peerCheck", "(JIJIJJJJ)I", (void *)j_peerCheck},
+    {"convergeNew", "(JIJJ)I", (void *)j_convergeNew},
+    {"convergeFree", "(J)I", (void *)j_convergeFree},
+    {"convergeStep", "(JJIJ)I", (void *)j_convergeStep},
+    {"convergeReady", "(JJJJJ)I", (void *)j_convergeReady},
+    {"convergeStatus", "(JJJJJJ)I", (void *)j_convergeStatus},
     {"layoutFromState", "(JIJJ)I", (void *)j_layoutFromState},
     {"address", "(Ljava/nio/Buffer;)J", (void *)j_address},
     {"view", "(JJ)Ljava/nio/ByteBuffer;", (void *)j_view},

@@ -143,6 +143,16 @@ final class Native {
     static native int peerCheck(long local, int localLen, long remote, int remoteLen, long out, long cap, long lenOut,
                                 long err);
 
+    static native int convergeNew(long config, int n, long out, long err);
+
+    static native int convergeFree(long converge);
+
+    static native int convergeStep(long converge, long event, int n, long err);
+
+    static native int convergeReady(long converge, long out, long cap, long lenOut, long err);
+
+    static native int convergeStatus(long converge, long nowMillis, long out, long cap, long lenOut, long err);
+
     static native int layoutFromState(long state, int len, long out, long err);
 
     // JVM only: not part of georep.h

@@ -119,6 +119,29 @@ class MachinesTest {
     }
 
     @Test
+    void convergenceFoldsAPeersLayout() {
+        String stored = """
+                {"epoch":1,"properties":{"georep.instance":"aa"},"segments":{"0":
+                 {"segmentId":0,"hashRange":{"start":0,"end":65535},"state":"ACTIVE"}}}""";
+        try (Converge c = Converge.open(Json.toProto("ConvergeConfig", """
+                {"cluster":"eu","topic":"topic://public/default/t"}"""))) {
+            for (String event : List.of("{\"stored\":\"" + stored.replace("\n", "").replace("\"", "\\\"") + "\"}",
+                    "{\"members\":{\"clusters\":[\"eu\",\"us\"]}}", "{\"lead\":{\"term\":\"1\"}}", """
+                    {"received":{"token":"5","state":{"cluster":"us","instance":"bb","epoch":"3",
+                     "caps":{"maxSegments":8,"maxBuckets":8},
+                     "shape":{"profile":"PROFILE_M1","segments":[{},{"start":1000}]}}}}""")) {
+                c.step(Json.toProto("ConvergeEvent", event));
+            }
+            assertThat(Json.fromProto("ConvergeResult", c.ready())).contains("{\"push\":{\"cluster\":\"us\"",
+                    "\"LAYOUT_OP_KIND_SPLIT_EXPLICIT\",\"parents\":[\"0\"]", "\"childIds\":[\"1\",\"2\"]");
+            assertThat(Json.fromProto("ConvergeResult", c.ready())).isEqualTo("{\"wakeAtMillis\":\"20000\"}");
+            assertThat(Json.fromProto("ConvergeStatus", c.status(9))).contains("\"mutating\":\"fold\"");
+            assertThatThrownBy(() -> c.step(new byte[0])).isInstanceOf(StatusException.class)
+                    .hasMessageContaining("event: absent");
+        }
+    }
+
+    @Test
     void statesAreBuiltAndChecked() {
         String topic = "topic://public/default/t";
         byte[] eu = Peer.buildState(record("aa", "pip486"), "eu", topic, 3, 8, 5 << 20, Peer.PROFILE_M1, "0.1.0");
