@@ -74,6 +74,8 @@ func (b *windowBox) event(ev *C.georep_event) error {
 			return badCode(ev)
 		}
 		b.Block(window.Block(ev.code))
+	case C.GEOREP_EV_CURSOR:
+		b.CursorAt(pos, uint64(ev.id))
 	default:
 		return bad(C.GEOREP_E_ARG, "no such kind")
 	}

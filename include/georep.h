@@ -371,7 +371,8 @@ georep_status georep_budget_status(georep_budget budget, void *out, uint64_t cap
  *                                    ASK_WATERMARK  -> ask the remote, WATERMARK
  *                                    ASK_SCHEMA     -> register it there, SCHEMA_MAPPED/_FAILED
  *                                    CLOSE_PRODUCER -> close that segment's producer
- *                                    PARKED         -> alarm
+ *     cursor       -> CURSOR         PARKED         -> alarm
+ *                                    LAPSE          -> alarm: the cursor lost entries that were not sent
  *
  * BORROWED MEMORY. The bytes of an offered entry must stay where they are, unchanged, until the
  * RELEASE action with its position, or until georep_window_free has returned. SEND actions point
@@ -414,6 +415,7 @@ GEOREP_ASSERT(sizeof(georep_event) == 96, "georep_event");
 #define GEOREP_EV_GATE 12         /* code=1 open, 0 closed (georep_gate_open) */
 #define GEOREP_EV_TICK 13         /* millis */
 #define GEOREP_EV_BLOCK 14        /* code=GEOREP_BLOCK_*; georep_window_set_remote unblocks */
+#define GEOREP_EV_CURSOR 16       /* ledger entry=mark-delete, id=positions gone since the start, read before it */
 
 #define GEOREP_OFFER_KNOWN 1 /* OFFER, out, in code: already held, not borrowed again */
 
@@ -450,7 +452,7 @@ typedef struct georep_action {
     uint64_t payload_addr; /* SEND: in the entry or the arena; ASK_SCHEMA: the local version */
     uint32_t header_len;
     uint32_t payload_len;
-    int64_t bytes;     /* ASK_BUDGET: decompressed bytes */
+    int64_t bytes;     /* ASK_BUDGET: decompressed bytes; LAPSE: entries */
     uint32_t messages; /* SEND: messages inside */
     uint32_t reserved;
 } georep_action;
@@ -466,6 +468,7 @@ GEOREP_ASSERT(sizeof(georep_action) == 96, "georep_action");
 #define GEOREP_DO_ASK_SCHEMA 7
 #define GEOREP_DO_CLOSE_PRODUCER 8
 #define GEOREP_DO_PARKED 9
+#define GEOREP_DO_LAPSE 10 /* so many entries (bytes) left the cursor unsent; ledger entry=where it stands */
 
 #ifndef GEOREP_TYPES_ONLY
 

@@ -74,6 +74,9 @@ func WindowStatus(s window.Status, c window.Counters) *pb.WindowStatus {
 	if s.Entries > 0 {
 		out.LowestOpen = Position(s.LowestOpen)
 	}
+	if s.Lapsed > 0 {
+		out.Lapsed, out.Horizon = s.Lapsed, Position(s.Horizon)
+	}
 	return out
 }
 

@@ -1293,7 +1293,11 @@ type WindowStatus struct {
 	// Lowest position that is not deleted; absent when there is none.
 	LowestOpen *Position `protobuf:"bytes,10,opt,name=lowest_open,json=lowestOpen,proto3" json:"lowest_open,omitempty"`
 	// Of parked_total, how many for each reason; only those that are not zero.
-	ParkedBy      []*Counter `protobuf:"bytes,12,rep,name=parked_by,json=parkedBy,proto3" json:"parked_by,omitempty"`
+	ParkedBy []*Counter `protobuf:"bytes,12,rep,name=parked_by,json=parkedBy,proto3" json:"parked_by,omitempty"`
+	// Entries that left the cursor without having been sent: a quota's eviction, a truncation, the TTL or a lost ledger took
+	// them. 0 = none; horizon is where the cursor stood when the last of them was found, absent when there is none.
+	Lapsed        uint64    `protobuf:"varint,13,opt,name=lapsed,proto3" json:"lapsed,omitempty"`
+	Horizon       *Position `protobuf:"bytes,14,opt,name=horizon,proto3" json:"horizon,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1401,6 +1405,20 @@ func (x *WindowStatus) GetLowestOpen() *Position {
 func (x *WindowStatus) GetParkedBy() []*Counter {
 	if x != nil {
 		return x.ParkedBy
+	}
+	return nil
+}
+
+func (x *WindowStatus) GetLapsed() uint64 {
+	if x != nil {
+		return x.Lapsed
+	}
+	return 0
+}
+
+func (x *WindowStatus) GetHorizon() *Position {
+	if x != nil {
+		return x.Horizon
 	}
 	return nil
 }
@@ -4888,7 +4906,7 @@ const file_georep_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"3\n" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value\"\x96\x03\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value\"\xdd\x03\n" +
 	"\fWindowStatus\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12)\n" +
@@ -4904,7 +4922,9 @@ const file_georep_proto_rawDesc = "" +
 	"\vlowest_open\x18\n" +
 	" \x01(\v2\x13.georep.v1.PositionR\n" +
 	"lowestOpen\x12/\n" +
-	"\tparked_by\x18\f \x03(\v2\x12.georep.v1.CounterR\bparkedBy\"\xd3\x01\n" +
+	"\tparked_by\x18\f \x03(\v2\x12.georep.v1.CounterR\bparkedBy\x12\x16\n" +
+	"\x06lapsed\x18\r \x01(\x04R\x06lapsed\x12-\n" +
+	"\ahorizon\x18\x0e \x01(\v2\x13.georep.v1.PositionR\ahorizon\"\xd3\x01\n" +
 	"\fBudgetConfig\x12(\n" +
 	"\x10bytes_per_second\x18\x01 \x01(\x03R\x0ebytesPerSecond\x12\x1f\n" +
 	"\vburst_bytes\x18\x02 \x01(\x03R\n" +
@@ -5311,77 +5331,78 @@ var file_georep_proto_depIdxs = []int32{
 	15, // 12: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
 	13, // 13: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
 	15, // 14: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
-	17, // 15: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
-	15, // 16: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
-	19, // 17: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
-	3,  // 18: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
-	13, // 19: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
-	19, // 20: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
-	13, // 21: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
-	22, // 22: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
-	0,  // 23: georep.v1.Shape.profile:type_name -> georep.v1.Profile
-	24, // 24: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
-	6,  // 25: georep.v1.Cut.parent:type_name -> georep.v1.Range
-	25, // 26: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
-	27, // 27: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
-	26, // 28: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
-	28, // 29: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
-	31, // 30: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
-	4,  // 31: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
-	28, // 32: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
-	6,  // 33: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
-	5,  // 34: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
-	32, // 35: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
-	8,  // 36: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
-	8,  // 37: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
-	8,  // 38: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
-	27, // 39: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
-	25, // 40: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
-	33, // 41: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
-	8,  // 42: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
-	8,  // 43: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
-	6,  // 44: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
-	38, // 45: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
-	27, // 46: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
-	0,  // 47: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
-	43, // 48: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
-	42, // 49: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
-	44, // 50: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
-	27, // 51: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
-	45, // 52: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
-	46, // 53: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
-	47, // 54: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
-	48, // 55: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
-	49, // 56: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
-	50, // 57: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
-	51, // 58: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
-	52, // 59: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
-	53, // 60: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
-	54, // 61: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
-	42, // 62: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
-	28, // 63: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
-	31, // 64: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
-	56, // 65: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
-	57, // 66: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
-	58, // 67: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
-	59, // 68: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
-	28, // 69: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
-	31, // 70: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
-	33, // 71: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
-	65, // 72: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
-	4,  // 73: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
-	55, // 74: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
-	38, // 75: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
-	27, // 76: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
-	27, // 77: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
-	27, // 78: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
-	62, // 79: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
-	61, // 80: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
-	81, // [81:81] is the sub-list for method output_type
-	81, // [81:81] is the sub-list for method input_type
-	81, // [81:81] is the sub-list for extension type_name
-	81, // [81:81] is the sub-list for extension extendee
-	0,  // [0:81] is the sub-list for field type_name
+	13, // 15: georep.v1.WindowStatus.horizon:type_name -> georep.v1.Position
+	17, // 16: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
+	15, // 17: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
+	19, // 18: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
+	3,  // 19: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
+	13, // 20: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
+	19, // 21: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
+	13, // 22: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
+	22, // 23: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
+	0,  // 24: georep.v1.Shape.profile:type_name -> georep.v1.Profile
+	24, // 25: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
+	6,  // 26: georep.v1.Cut.parent:type_name -> georep.v1.Range
+	25, // 27: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
+	27, // 28: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
+	26, // 29: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
+	28, // 30: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
+	31, // 31: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
+	4,  // 32: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
+	28, // 33: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
+	6,  // 34: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
+	5,  // 35: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
+	32, // 36: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
+	8,  // 37: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
+	8,  // 38: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
+	8,  // 39: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
+	27, // 40: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
+	25, // 41: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
+	33, // 42: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
+	8,  // 43: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
+	8,  // 44: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
+	6,  // 45: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
+	38, // 46: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
+	27, // 47: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
+	0,  // 48: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
+	43, // 49: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
+	42, // 50: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
+	44, // 51: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
+	27, // 52: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
+	45, // 53: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
+	46, // 54: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
+	47, // 55: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
+	48, // 56: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
+	49, // 57: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
+	50, // 58: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
+	51, // 59: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
+	52, // 60: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
+	53, // 61: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
+	54, // 62: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
+	42, // 63: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
+	28, // 64: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
+	31, // 65: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
+	56, // 66: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
+	57, // 67: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
+	58, // 68: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
+	59, // 69: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
+	28, // 70: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
+	31, // 71: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
+	33, // 72: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
+	65, // 73: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
+	4,  // 74: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
+	55, // 75: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
+	38, // 76: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
+	27, // 77: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
+	27, // 78: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
+	27, // 79: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
+	62, // 80: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
+	61, // 81: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
+	82, // [82:82] is the sub-list for method output_type
+	82, // [82:82] is the sub-list for method input_type
+	82, // [82:82] is the sub-list for extension type_name
+	82, // [82:82] is the sub-list for extension extendee
+	0,  // [0:82] is the sub-list for field type_name
 }
 
 func init() { file_georep_proto_init() }

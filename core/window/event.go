@@ -45,19 +45,20 @@ type ActionKind uint8
 
 // Actions.
 const (
-	Send          ActionKind = 1 // publish Header and Payload to Segment, answer with Outcome
-	Delete        ActionKind = 2 // delete Position from the cursor, answer Deleted or DeleteFailed
-	Release       ActionKind = 3 // the memory of the entry at Position is no longer used
-	AskBudget     ActionKind = 4 // ask the budget for Bytes, answer Granted
-	ReturnBudget  ActionKind = 5 // give the slot back, or withdraw the request
-	AskWatermark  ActionKind = 6 // ask Segment for our last stored position, answer Watermark
-	AskSchema     ActionKind = 7 // translate schema Version, answer SchemaMapped or SchemaFailed
-	CloseProducer ActionKind = 8 // nothing more goes to Segment
-	Parked        ActionKind = 9 // Position was parked for Reason: tell the operator
+	Send          ActionKind = 1  // publish Header and Payload to Segment, answer with Outcome
+	Delete        ActionKind = 2  // delete Position from the cursor, answer Deleted or DeleteFailed
+	Release       ActionKind = 3  // the memory of the entry at Position is no longer used
+	AskBudget     ActionKind = 4  // ask the budget for Bytes, answer Granted
+	ReturnBudget  ActionKind = 5  // give the slot back, or withdraw the request
+	AskWatermark  ActionKind = 6  // ask Segment for our last stored position, answer Watermark
+	AskSchema     ActionKind = 7  // translate schema Version, answer SchemaMapped or SchemaFailed
+	CloseProducer ActionKind = 8  // nothing more goes to Segment
+	Parked        ActionKind = 9  // Position was parked for Reason: tell the operator
+	Lapse         ActionKind = 10 // Bytes entries up to Position have left the cursor and were never sent: tell the operator
 )
 
 var actionNames = [...]string{"none", "send", "delete", "release", "ask-budget", "return-budget",
-	"ask-watermark", "ask-schema", "close-producer", "parked"}
+	"ask-watermark", "ask-schema", "close-producer", "parked", "lapse"}
 
 // String returns the kind in lower case.
 func (k ActionKind) String() string {

@@ -45,6 +45,7 @@ type item struct {
 	announced bool  // a Parked action was given
 	deleting  bool  // a Delete is with the driver
 	gone      bool  // deleted from the cursor
+	again     bool  // read and deleted once more
 	deleteAt  int64 // next try of a failed delete, ms
 }
 

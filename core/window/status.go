@@ -63,6 +63,8 @@ type Status struct {
 	InFlight   int              // sends
 	OpenUnits  int              // chunked messages whose last chunk is not stored
 	LowestOpen entry.Position
+	Lapsed     uint64         // entries that left the cursor without having been sent; see CursorAt
+	Horizon    entry.Position // of the cursor when the last of them was found
 }
 
 // maxParkedListed bounds Status.Parked.
@@ -109,7 +111,7 @@ func (w *Window) Counters() Counters { return w.counters }
 // Status returns a snapshot.
 func (w *Window) Status() Status {
 	s := Status{State: w.state(), Waiting: waitNames[w.waiting], ParkedN: w.parkedN,
-		HeldBytes: w.heldB, InFlight: w.sends.live, OpenUnits: len(w.units)}
+		HeldBytes: w.heldB, InFlight: w.sends.live, OpenUnits: len(w.units), Lapsed: w.lapsed, Horizon: w.horizon}
 	for _, it := range w.items {
 		if it.gone {
 			continue

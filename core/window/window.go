@@ -60,6 +60,9 @@ type Window struct {
 
 	waiting  wait
 	parkedN  int
+	deletedN uint64 // positions that the cursor has deleted for this window
+	lapsed   uint64 // entries that left the cursor without having been sent
+	horizon  entry.Position
 	counters Counters
 }
 
@@ -118,6 +121,7 @@ func (w *Window) newItem(pos entry.Position, data []byte) *item {
 // was read again, because the cursor forgot (a rewind after a late delete).
 func (w *Window) offerFinished(pos entry.Position, data []byte) {
 	it := w.newItem(pos, data)
+	it.again = true
 	i := sort.Search(len(w.items), func(i int) bool { return w.items[i].pos.Compare(pos) >= 0 })
 	w.items = append(w.items, nil)
 	copy(w.items[i+1:], w.items[i:])
@@ -189,6 +193,9 @@ func (w *Window) Deleted(pos entry.Position) {
 	if it := w.find(pos); it != nil && it.deleting {
 		it.deleting, it.gone = false, true
 		w.goneN++
+		if !it.again {
+			w.deletedN++
+		}
 		if f := it.follower; f != nil {
 			it.follower, f.waits = nil, false
 			w.requestDelete(f)

@@ -69,7 +69,7 @@ func TestConstantsAreTheCores(t *testing.T) {
 		"DO_SEND": int(window.Send), "DO_DELETE": int(window.Delete), "DO_RELEASE": int(window.Release),
 		"DO_ASK_BUDGET": int(window.AskBudget), "DO_RETURN_BUDGET": int(window.ReturnBudget),
 		"DO_ASK_WATERMARK": int(window.AskWatermark), "DO_ASK_SCHEMA": int(window.AskSchema),
-		"DO_CLOSE_PRODUCER": int(window.CloseProducer), "DO_PARKED": int(window.Parked),
+		"DO_CLOSE_PRODUCER": int(window.CloseProducer), "DO_PARKED": int(window.Parked), "DO_LAPSE": int(window.Lapse),
 
 		"VERDICT_NEW": int(dedup.Fresh), "VERDICT_DUPLICATE": int(dedup.Duplicate),
 		"VERDICT_UNKNOWN": int(dedup.Unknown), "VERDICT_FULL": int(dedup.Full),

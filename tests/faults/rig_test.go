@@ -38,8 +38,9 @@ type rig struct {
 	asked    int64                               // bytes asked of the budget, 0: nothing
 	broke    bool                                // the budget gives nothing
 	deletes  func(p entry.Position) bool         // whether a delete succeeds; nil: all do
-	released map[entry.Position]int              // how often
-	memory   map[entry.Position][]byte           // what the window has borrowed
+	lapse    func(n uint64, at entry.Position)
+	released map[entry.Position]int    // how often
+	memory   map[entry.Position][]byte // what the window has borrowed
 }
 
 // sent is one publish.
@@ -155,6 +156,8 @@ func (r *rig) do(a *window.Action) {
 		r.asked = 0
 	case window.Parked:
 		r.parked[a.Position] = a.Reason
+	case window.Lapse:
+		r.lapse(uint64(a.Bytes), a.Position)
 	case window.AskWatermark:
 		r.w.Watermark(a.Segment, window.WatermarkGone, entry.Position{}, 0)
 	case window.AskSchema:

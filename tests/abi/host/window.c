@@ -214,6 +214,13 @@ static void operator_calls(georep_layout us) {
     step(w, go, 4);
     EQ(only(GEOREP_DO_DELETE)->entry, 1);
     EQ(only(GEOREP_DO_RELEASE)->entry, 1);
+    /* Five positions have left the cursor, one of them by this window's delete. */
+    georep_event moved[2] = {{.kind = GEOREP_EV_DELETED, .ledger = 1, .entry = 1},
+                             {.kind = GEOREP_EV_CURSOR, .ledger = 1, .entry = 5, .id = 5}};
+    step(w, moved, 2);
+    EQ(only(GEOREP_DO_LAPSE)->bytes, 4);
+    EQ(only(GEOREP_DO_LAPSE)->entry, 5);
+    CHECK(strstr(status_of(w), "\"lapsed\":\"4\",\"horizon\":{\"ledger\":\"1\",\"entry\":\"5\"}"));
     georep_event last[2] = {
         {.kind = GEOREP_EV_SCHEMA_MAPPED, .addr = (uintptr_t) "v1", .len = 2, .addr2 = (uintptr_t) "v2", .len2 = 2},
         {.kind = GEOREP_EV_BLOCK, .code = GEOREP_BLOCK_INCOMPATIBLE}};

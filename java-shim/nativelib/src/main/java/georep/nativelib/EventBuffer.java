@@ -22,6 +22,7 @@ final class EventBuffer {
     static final int GATE = 12;
     static final int TICK = 13;
     static final int BLOCK = 14;
+    static final int CURSOR = 16;
 
     private static final int STRIDE = 96;
     private static final int FIRST = 64;

@@ -35,6 +35,7 @@ public final class Window extends NativeHandle {
     public static final int ASK_SCHEMA = 7;
     public static final int CLOSE_PRODUCER = 8;
     public static final int PARKED = 9;
+    public static final int LAPSE = 10;
 
     // outcomes of a send
     public static final int ACKED = 1;
@@ -155,6 +156,11 @@ public final class Window extends NativeHandle {
     /** The parent-drain gate's answer. */
     public void gate(boolean open) {
         events.begin(EventBuffer.GATE).code(open ? 1 : 0);
+    }
+
+    /** Where the cursor stands, and how many positions have left it since this window began, read in reverse order. */
+    public void cursor(long ledger, long entry, long left) {
+        events.begin(EventBuffer.CURSOR).position(ledger, entry).id(left);
     }
 
     /** Milliseconds, never backward. */

@@ -160,6 +160,20 @@ class WindowTest {
     }
 
     @Test
+    void whatTheCursorLostIsToldOnce() {
+        start(window);
+        window.cursor(7, 4, 5);
+        assertThat(step(window)).isEqualTo(1);
+        assertThat(window.kind(0)).isEqualTo(Window.LAPSE);
+        assertThat(window.bytes(0)).isEqualTo(5);
+        assertThat(window.ledger(0)).isEqualTo(7);
+        assertThat(window.entry(0)).isEqualTo(4);
+        assertThat(window.statusJson()).contains("\"lapsed\":\"5\"", "\"horizon\":{\"ledger\":\"7\",\"entry\":\"4\"}");
+        window.cursor(7, 4, 5);
+        assertThat(step(window)).isZero();
+    }
+
+    @Test
     void schemaVersionsReachTheWindow() {
         byte[] payload = Entries.utf8("v");
         byte[] meta = new Wire().string(1, "p").varint(2, 1).varint(3, 1).string(6, "k1")
