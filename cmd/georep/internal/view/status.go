@@ -110,7 +110,7 @@ func (s *Segment) state(r *Remote) string {
 		return state
 	case r.Stalled:
 		return "stalled"
-	case s.State == "ACTIVE" || state == "starting" && r.Backlog > 0:
+	case s.State == "ACTIVE" || state == "starting": // behind a closed gate even an empty segment is not drained
 		return state
 	case r.Backlog > 0:
 		return "draining"

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestUnits(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 9999: "9999", 10_000: "10.0k", 99_949: "99.9k", 99_950: "100k",
+		999_499: "999k", 999_500: "1.0M", 12_345_678: "12.3M", math.MaxInt64: "9.2E", -5: "-5"} {
+		if got := Count(n); got != want || utf8.RuneCountInString(got) > 5 {
+			t.Errorf("Count(%d) = %s, want %s", n, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 64 << 20: "64 MiB", -1 << 20: "-1 MiB",
+		1<<20 - 1: "1 MiB", math.MaxInt64: "8 EiB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("Bytes(%d) = %s, want %s", n, got, want)
+		}
+	}
+	for n, want := range map[int64]string{-1: "?", 0: "0s", 119: "119s", 120: "2m", 7199: "119m", 7200: "2h",
+		172_799: "47h", 172_800: "2d"} {
+		if got := Seconds(n); got != want {
+			t.Errorf("Seconds(%d) = %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestNumber(t *testing.T) {
+	var got []Number
+	if err := json.Unmarshal([]byte(`[5, "6", -7, "9223372036854775807"]`), &got); err != nil || got[1] != 6 || got[3] != math.MaxInt64 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{`"x"`, `1.5`, `{}`} {
+		var n Number
+		if err := json.Unmarshal([]byte(bad), &n); err == nil {
+			t.Errorf("%s became %d", bad, n)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for in, want := range map[string]string{"short": "short", "exactly8": "exactly8", "nine long": "nine lo…",
+		"a\nb\tc": "a b c", "äöüäöüäöü": "äöüäöüä…"} {
+		if got := Cut(in, 8); got != want {
+			t.Errorf("Cut(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestState: what a row says of every window state, with what the segment adds.
+func TestState(t *testing.T) {
+	for _, c := range []struct {
+		segment, window string
+		backlog         Number
+		stalled         bool
+		want            string
+		well            bool
+	}{
+		{"ACTIVE", "", 0, false, "starting", true},
+		{"ACTIVE", "replicating", 9, false, "replicating", true},
+		{"ACTIVE", "replicating", 9, true, "stalled", false},
+		{"ACTIVE", "starting", 9, true, "stalled", false},
+		{"SEALED", "replicating", 9, false, "draining", true},
+		{"SEALED", "replicating", 0, false, "drained", true},
+		{"SEALED", "starting", 0, false, "starting", true},
+		{"SEALED", "starting", 9, false, "starting", true},
+		{"SEALED", "paused", 0, false, "paused", false},
+		{"ACTIVE", "stalled", 9, false, "stalled", false},
+		{"ACTIVE", "unsupported", 0, false, "unsupported", false},
+		{"ACTIVE", "a-later-one", 0, false, "a-later-one", false},
+	} {
+		r := &Remote{Backlog: c.backlog, Stalled: c.stalled}
+		if c.window != "" {
+			r.Window = &Window{State: c.window}
+		}
+		s := &Segment{State: c.segment}
+		if got := s.state(r); got != c.want || well(got) != c.well {
+			t.Errorf("%s, window %q, backlog %d, stalled %v: %s, well %v", c.segment, c.window, c.backlog, c.stalled,
+				got, well(got))
+		}
+	}
+}
+
+func TestUnexpectedAnswers(t *testing.T) {
+	for _, in := range []string{"", "[]", "{}", `{"topic": 5}`, `{"topic": "x", "segments": {}}`, `{"namespace": "n", "topics": 5}`} {
+		if _, err := ParseStatus([]byte(in)); !errors.Is(err, ErrJSON) {
+			t.Errorf("status %q: %v", in, err)
+		}
+	}
+	for _, in := range []string{"", "{}", `{"topic": "x", "parked": {}}`} {
+		if _, err := ParseParked([]byte(in)); !errors.Is(err, ErrJSON) {
+			t.Errorf("parked %q: %v", in, err)
+		}
+	}
+}
