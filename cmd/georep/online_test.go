@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -165,5 +166,36 @@ func TestHints(t *testing.T) {
 		if view.Hint(r.String()) == unknown {
 			t.Errorf("no hint for %s", r)
 		}
+	}
+}
+
+// --watch goes on where a call fails in between, and ends well when it is interrupted.
+func TestWatch(t *testing.T) {
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	calls := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		switch calls++; calls {
+		case 2:
+			w.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprint(w, `{"reason": "on its way"}`)
+			return
+		case 4:
+			interrupt()
+		}
+		fmt.Fprintf(w, "{\"topic\": \"topic://t/n/x\",\n\"epoch\": %d}", calls)
+	}))
+	defer s.Close()
+	var out, errs bytes.Buffer
+	c := newStatus()
+	c.SetArgs([]string{"t/n/x", "--watch", "--json", "--interval", "1ms", "--admin-url", s.URL})
+	c.SetOut(&out)
+	c.SetErr(&errs)
+	if err := c.ExecuteContext(ctx); err != nil || calls != 4 {
+		t.Errorf("after %d calls: %v", calls, err)
+	}
+	want := "{\"topic\":\"topic://t/n/x\",\"epoch\":1}\n{\"topic\":\"topic://t/n/x\",\"epoch\":3}\n"
+	if out.String() != want || strings.Count(errs.String(), "on its way") != 1 {
+		t.Errorf("printed %q, told %q", out.String(), errs.String())
 	}
 }
