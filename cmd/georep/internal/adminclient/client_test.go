@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -176,12 +177,40 @@ func TestRedirects(t *testing.T) {
 	if b, err := c.Layout(context.Background(), orders); !errors.Is(err, ErrRedirect) {
 		t.Errorf("the owner got %q over http, %v", b, err)
 	}
+	alert := listenTLSAlert(t)
+	if c, err = New(Options{URL: alert}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Operate(context.Background(), orders, "pause", nil); err == nil || !strings.Contains(err.Error(), "https://)") {
+		t.Errorf("plain HTTP to a port of TLS: %v", err)
+	}
 	if c, err = New(Options{URL: secure.URL}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Layout(context.Background(), orders); err == nil || !strings.Contains(err.Error(), "--tls-ca") {
 		t.Errorf("a certificate that nobody vouches for: %v", err)
 	}
+}
+
+// listenTLSAlert answers any request as Java's TLS does: with an alert.
+func listenTLSAlert(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1))
+			_, _ = conn.Write([]byte("\x15\x03\x03\x00\x02\x02P"))
+			conn.Close()
+		}
+	}()
+	return "http://" + l.Addr().String()
 }
 
 // An error names call, status and what the server says, however it says it.

@@ -74,10 +74,16 @@ func passing(method string, err error) bool {
 	return ok && method == http.MethodGet && !u.Timeout()
 }
 
+// tlsAlert is how net/http quotes the answer of a TLS port to a plain request.
+const tlsAlert = `malformed HTTP response "\x15`
+
 // hint adds what to do to an error of the connection.
 func hint(err error) error {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return fmt.Errorf("%w (--tls-ca names the certificates to trust)", err)
+	}
+	if strings.Contains(err.Error(), tlsAlert) {
+		return fmt.Errorf("%w (does this port speak TLS? https://)", err)
 	}
 	return err
 }
