@@ -20,7 +20,7 @@ go_race() {
     go test -run '^$' -bench . -benchtime 1x ./benchmarks/... >/dev/null # each once: no benchmark rots
 }
 
-native() { make --no-print-directory lib; }
+native() { make --no-print-directory lib cli; } # the two-cluster tests run the command, too
 
 abi() { LIB=build/lib bash tests/abi/run.sh; }
 
@@ -50,9 +50,9 @@ two_clusters() {
 }
 
 # Every client writes, the core cuts, every client reads.
-interop() { make --no-print-directory java cli && bash build/interop.sh -v; }
+interop() { make --no-print-directory java && bash build/interop.sh -v; }
 
-stage "native library" native
+stage "native library and command" native
 stage "go, with the race detector" go_race
 if [ "$kind" = short ]; then
     stage "simulator, 600 seeds" make --no-print-directory sim SEEDS=600

@@ -108,7 +108,20 @@ public final class Cluster implements AutoCloseable {
         return org.apache.pulsar.client.api.PulsarClient.builder().serviceUrl(broker.getBrokerServiceUrl()).build();
     }
 
+    /** Where the first broker answers; of TLS where its brokers use that. */
+    public String adminUrl() {
+        return adminUrl(broker);
+    }
+
+    public static String adminUrl(PulsarService p) {
+        return p.getConfiguration().isBrokerClientTlsEnabled() ? p.getWebServiceAddressTls() : p.getWebServiceAddress();
+    }
+
     public ClusterData addresses() {
+        if (broker.getConfiguration().isBrokerClientTlsEnabled()) {
+            return ClusterData.builder().serviceUrlTls(broker.getWebServiceAddressTls())
+                    .brokerServiceUrlTls(broker.getBrokerServiceUrlTls()).build();
+        }
         return ClusterData.builder().serviceUrl(broker.getWebServiceAddress())
                 .brokerServiceUrl(broker.getBrokerServiceUrl()).build();
     }

@@ -3,15 +3,8 @@ package georep.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jsonwebtoken.SignatureAlgorithm;
-import java.util.Base64;
 import java.util.List;
-import java.util.Optional;
-import java.util.Set;
-import javax.crypto.SecretKey;
 import org.apache.pulsar.broker.PulsarService;
-import org.apache.pulsar.broker.ServiceConfiguration;
-import org.apache.pulsar.broker.authentication.utils.AuthTokenUtils;
 import org.apache.pulsar.common.naming.TopicName;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -29,25 +22,14 @@ class AuthTest {
 
     @BeforeAll
     static void start() throws Exception {
-        SecretKey key = AuthTokenUtils.createSecretKey(SignatureAlgorithm.HS256);
-        admin = AuthTokenUtils.createToken(key, "admin", Optional.empty());
-        user = AuthTokenUtils.createToken(key, "user", Optional.empty());
-        b = ClusterSpec.named("cluster-b").with(c -> authenticated(c, key)).start(Dirs.fresh());
+        Secrets secrets = Secrets.make(Dirs.fresh());
+        admin = secrets.token("admin");
+        user = secrets.token("user");
+        b = ClusterSpec.named("cluster-b").with(secrets::requireTokens).start(Dirs.fresh());
         Federation.introduce(b);
         Federation.create("t/auth", b);
         Federation.topic(TOPIC, 1, b);
         second = b.addBroker();
-    }
-
-    private static void authenticated(ServiceConfiguration c, SecretKey key) {
-        c.setAuthenticationEnabled(true);
-        c.setAuthorizationEnabled(true);
-        c.setAuthenticationProviders(Set.of("org.apache.pulsar.broker.authentication.AuthenticationProviderToken"));
-        c.getProperties().setProperty("tokenSecretKey",
-                "data:;base64," + Base64.getEncoder().encodeToString(key.getEncoded()));
-        c.setSuperUserRoles(Set.of("admin"));
-        c.setBrokerClientAuthenticationPlugin("org.apache.pulsar.client.impl.auth.AuthenticationToken");
-        c.setBrokerClientAuthenticationParameters("token:" + admin);
     }
 
     @AfterAll
