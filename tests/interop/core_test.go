@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -173,6 +174,16 @@ func (c *command) comparePart(t *testing.T, position string, source, part inspec
 	if len(part.Messages) != len(indexes) || part.Metadata["num_messages_in_batch"] != float64(len(indexes)) {
 		t.Errorf("entry %s: %d messages of %v in a part", position, len(part.Messages), indexes)
 		return
+	}
+	// the field lists what compaction has kept
+	var kept []any
+	for i, from := range indexes {
+		if slices.Contains(asList(source.Metadata["compacted_batch_indexes"]), any(float64(from))) {
+			kept = append(kept, float64(i))
+		}
+	}
+	if !reflect.DeepEqual(kept, asList(part.Metadata["compacted_batch_indexes"])) {
+		t.Errorf("entry %s: %v of %v kept, not %v", position, part.Metadata["compacted_batch_indexes"], indexes, kept)
 	}
 	if part.Frame["checksumValid"] != true {
 		t.Errorf("entry %s: frame %v", position, part.Frame)

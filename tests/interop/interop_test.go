@@ -132,6 +132,17 @@ var three = []string{
 	`key="k3" at=1003 seq=2 i:3 ` + text("body-3", 2000),
 }
 
+// people are the messages of the batches with a schema.
+var people = []string{
+	`key="k0" seq=0 {"name":"n0"}`, `key="k1" seq=1 {"name":"n1"}`, `key="k2" seq=2 {"name":"n2"}`, `key="k3" seq=3 {"name":"n3"}`,
+}
+
+// mixed is message i of the batches that the matrix writes first; properties
+// differ in their order.
+func mixed(i int, properties string) string {
+	return fmt.Sprintf(`key="k%d" at=%d seq=%d `, i%5, 1_700_000_000_000+i, 100+10*i) + properties + " " + text(fmt.Sprint("mixed-", i), 900)
+}
+
 var expectations = map[string]struct {
 	outer    string
 	messages []string
@@ -191,6 +202,35 @@ var expectations = map[string]struct {
 		`seq=3 no key`, `key="k4" seq=4 `,
 	}},
 	"go-replicate-to": {`none key="k1" to=west to=north`, []string{"two"}},
+
+	"java-v5-mixed": {`zstd batch=11 key="k0" seq=100-200`, []string{
+		mixed(0, "i:0 ü:ä€ empty:"), mixed(1, "i:1 ü:ä€ empty:"), mixed(2, "i:2 ü:ä€ empty:"), mixed(3, "i:3 ü:ä€ empty:"),
+		mixed(4, "i:4 ü:ä€ empty:"), mixed(5, "i:5 ü:ä€ empty:"), mixed(6, "i:6 ü:ä€ empty:"), mixed(7, "i:7 ü:ä€ empty:"),
+		"seq=180 no key", `key="k1" seq=190 `, `key="k3" null seq=200 null:value `,
+	}},
+	"java-v5-schema": {`none batch=4 key="k0" seq=0-3 schema=0000000000000000`, people},
+	"cpp-schema":     {`lz4 batch=4 key="k0" schema=0000000000000000`, people},
+	"go-schema":      {`lz4 batch=4 key="k0" schema=0000000000000000`, people},
+
+	"java-v5-encrypted-batch": {`zstd batch=3 key="k0" encrypted seq=0-2`, nil},
+	"cpp-encrypted-batch":     {`zstd batch=3 key="k0" encrypted`, nil},
+	"go-encrypted-batch":      {`zstd batch=3 key="k0" encrypted`, nil},
+	"cpp-encrypted-single":    {`zstd key="k0" encrypted`, nil},
+	"go-encrypted-single":     {`zstd key="k0" encrypted`, nil},
+
+	// compaction takes keys and properties away with the bodies
+	"java-compacted": {`zstd batch=14 key="k0" seq=100-230 compacted=4`, []string{
+		"out ", "out ", "out ", "out ", mixed(4, "empty: i:4 ü:ä€"), mixed(5, "empty: i:5 ü:ä€"), "out ", "out ", "out ", "out ",
+		`key="k2" order="o1" seq=200 both keys`, "out ", `key="AAE=" b64 seq=220 binary key`, "out ",
+	}},
+	"cpp-compacted": {`zstd batch=12 key="k0" compacted=4`, []string{
+		"out ", "out ", "out ", mixed(3, "empty: i:3 ü:ä€"), mixed(4, "empty: i:4 ü:ä€"), mixed(5, "empty: i:5 ü:ä€"),
+		"out ", "out ", "out ", "out ", `key="k2" order="o1" seq=200 both keys`, "out ",
+	}},
+	"go-compacted": {`zstd batch=12 key="k0" compacted=4 empty: i:0 ü:ä€`, []string{
+		"out ", "out ", "out ", mixed(3, "empty: i:3 ü:ä€"), mixed(4, "ü:ä€ empty: i:4"), mixed(5, "empty: i:5 ü:ä€"),
+		"out ", "out ", "out ", "out ", `key="k2" order="o1" seq=200 both keys`, "out ",
+	}},
 
 	"hand-unknown-fields":    {`none batch=2 key="k1" stamp=0x602a-0x8ba8`, []string{`key="k1" one`, `key="k2" two`}},
 	"hand-framed-one":        {`none batch=1`, []string{`key="k1" framed`}},
