@@ -130,7 +130,7 @@ func describeBatched(i int, meta, body []byte, p keyhash.Profile) (object, error
 	if err := s.Parse(meta); err != nil {
 		return nil, err
 	}
-	o := keys(i, s.HasPartitionKey, s.PartitionKey, s.PartitionKeyB64, s.HasOrderingKey, s.OrderingKey, p)
+	o := keys(i, s.HasPartitionKey, s.PartitionKey, s.PartitionKeyB64, s.NullPartitionKey, s.HasOrderingKey, s.OrderingKey, p)
 	o.put("sequenceId", optional(s.HasSequenceID, s.SequenceID))
 	o.put("eventTime", optional(s.HasEventTime, s.EventTime))
 	props := object{}
@@ -148,7 +148,7 @@ func describeBatched(i int, meta, body []byte, p keyhash.Profile) (object, error
 // describeSingle describes an entry that is no batch as its only message. body is
 // nil where it can not be read.
 func describeSingle(f *entry.Frame, m *entry.Metadata, body []byte, p keyhash.Profile) (object, error) {
-	o := keys(0, m.HasPartitionKey, m.PartitionKey, m.PartitionKeyB64, m.HasOrderingKey, m.OrderingKey, p)
+	o := keys(0, m.HasPartitionKey, m.PartitionKey, m.PartitionKeyB64, m.NullPartitionKey, m.HasOrderingKey, m.OrderingKey, p)
 	o.put("sequenceId", m.SequenceID)
 	o.put("eventTime", optional(m.HasEventTime, m.EventTime))
 	props := object{}
@@ -163,12 +163,13 @@ func describeSingle(f *entry.Frame, m *entry.Metadata, body []byte, p keyhash.Pr
 	return o, err
 }
 
-func keys(i int, hasKey bool, key []byte, b64, hasOrdering bool, ordering []byte, p keyhash.Profile) object {
+func keys(i int, hasKey bool, key []byte, b64, null, hasOrdering bool, ordering []byte, p keyhash.Profile) object {
 	hash := entry.KeyHash(hasKey, key)
 	return object{
 		{"index", i},
 		{"key", optional(hasKey, string(key))},
 		{"keyB64", b64},
+		{"nullKey", null},
 		{"orderingKey", optional(hasOrdering, base64.StdEncoding.EncodeToString(ordering))},
 		{"hash", hash},
 		{"segmentHash", segmentHash(p, hasKey, hash)},

@@ -32,7 +32,7 @@ async function produce(client, q) {
 function received(m) {
   const out = {
     value: m.getData().toString('base64'), producer: m.getProducerName(), published: m.getPublishTimestamp(),
-    props: m.getProperties(), at: m.getEventTimestamp(),
+    props: m.getProperties(), at: m.getEventTimestamp(), ...(m.isReplicated() && { from: m.getReplicatedFrom() }),
   };
   if (m.getPartitionKey()) out.key = m.getPartitionKey();
   if (m.getOrderingKey()) out.ordering = Buffer.from(m.getOrderingKey()).toString('base64');
