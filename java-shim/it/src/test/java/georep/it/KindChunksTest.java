@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import georep.it.SourcePair.Rise;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -133,13 +134,13 @@ class KindChunksTest {
         chunk(raw, "long", 2);
         single(raw, "key of long", "after");
         await(p.a, p.b, t, Kinds.SOON, 6);
+        List<List<String>> logs = new ArrayList<>();
         for (String s : SegmentLog.segments(p.b, t)) {
-            List<String> here = Kinds.payloads(SegmentLog.read(p.b, s));
-            if (here.contains("after")) {
-                assertThat(here).containsExactly("long-0|", "long-1|", "long-2|", "after");
-            }
+            logs.add(Kinds.payloads(SegmentLog.read(p.b, s)));
         }
-        assertThat(Kinds.read(p.b, t, 2, null)).containsExactly(whole("long"), "after");
+        // a consumer gives up the two in the sealed segment, after a minute of its own, and reads on
+        assertThat(logs).containsExactlyInAnyOrder(List.of("long-0|", "long-1|"),
+                List.of("long-0|", "long-1|", "long-2|", "after"), List.of());
         assertThat(r.of("unitsResent")).isEqualTo(1);
     }
 
@@ -159,7 +160,8 @@ class KindChunksTest {
         single(raw, "k", "after");
         Awaitility.await().atMost(Kinds.SOON).untilAsserted(() -> assertThat(Kinds.payloads(Kinds.stored(p.b, t)))
                 .containsExactlyInAnyOrder("torn-0|", "between", "torn-1|", "after"));
-        assertThat(SourcePair.backlogs(p.a, t, p.b.name)).as("chunks stay behind the cursor").containsExactly(2L);
+        Awaitility.await().atMost(Kinds.SOON).untilAsserted(() -> assertThat(SourcePair.backlogs(p.a, t, p.b.name))
+                .as("the chunks stay behind the cursor").containsExactly(2L));
         assertThat(r.of("parked")).isZero();
         p.a.admin().scalableTopics().splitSegment(t, 0);
         List<long[]> parked = Kinds.awaitParked(p.a, t, segment, 2, "chunk-incomplete");
