@@ -5,6 +5,7 @@
 #
 #   native.sh [--plain] [outdir]      on amd64 one library for glibc and musl (build/portable/README.md);
 #                                     --plain, and elsewhere: for the libc that it is built on
+#   TAGS=panics native.sh …           every export panics, for tests
 set -euo pipefail
 cd "$(dirname "$0")/.."
 portable=0
@@ -26,7 +27,7 @@ cflags=(-std=c11 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Iinclude -
 ldflags=(-shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-soname,libgeorep.so
     -Wl,--version-script=build/portable/exports.map -Wl,-s -pthread)
 
-CGO_ENABLED=1 CGO_CFLAGS="-O2 -g0" go build -buildmode=c-archive -trimpath -ldflags "-s -w" -o "$tmp/georep.a" ./cgo
+CGO_ENABLED=1 CGO_CFLAGS="-O2 -g0" go build -tags "${TAGS-}" -buildmode=c-archive -trimpath -ldflags "-s -w" -o "$tmp/georep.a" ./cgo
 
 if [ "$portable" = 1 ]; then
     # shellcheck source=build/portable/link.sh

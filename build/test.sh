@@ -31,7 +31,8 @@ plain() { bash build/native.sh --plain build/data/plain && LIB=build/data/plain 
 
 java_unit() {
     find java-shim -path '*/target/surefire-reports/*' -delete 2>/dev/null || true
-    build/mvn.sh package -Dgeorep.lib="$lib" || return 1
+    TAGS=panics bash build/native.sh build/data/panics || return 1
+    build/mvn.sh package -Dgeorep.lib="$lib" -Dgeorep.panics="$PWD/build/data/panics/libgeorep.so" || return 1
     bash build/surefire.sh java-shim/nativelib java-shim/plugin tests/differential
 }
 

@@ -47,6 +47,7 @@ func withCode(code status, err error) error {
 // would end the host's process.
 func fenced(e *errText, f func() error) (s status) {
 	defer fence(&s, e, debug.SetPanicOnFault(true))
+	injected()
 	return fail(e, f())
 }
 

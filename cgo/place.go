@@ -38,6 +38,7 @@ func georep_place(destination C.georep_layout, src *C.georep_source, entries *C.
 	decisions *C.georep_decision, arena unsafe.Pointer, arenaCap C.uint64_t, arenaUsed, needed *C.uint64_t,
 	e *errText) (s status) {
 	defer fence(&s, e, debug.SetPanicOnFault(true)) // not fenced: the closure would cost an allocation
+	injected()
 	p := placers.Get().(*placer)
 	err := p.place(destination, src, entries, n, decisions, arena, arenaCap, arenaUsed, needed)
 	p.forget()

@@ -53,8 +53,23 @@ final class NativeLoader {
         if (!Files.isRegularFile(file)) {
             throw new UnsatisfiedLinkError("-D" + OVERRIDE + "=" + file + ": no such file");
         }
+        requireComplete(file);
         systemLoad(file, isMusl());
         loadedFrom = file.toString();
+    }
+
+    private static void requireComplete(Path file) {
+        try {
+            long want = ElfFile.declaredLength(file);
+            long got = Files.size(file);
+            if (got < want) {
+                throw new UnsatisfiedLinkError(file + " is cut off: it has " + got + " bytes of " + want);
+            }
+        } catch (IOException e) {
+            UnsatisfiedLinkError u = new UnsatisfiedLinkError("cannot read " + file + ": " + e);
+            u.initCause(e);
+            throw u;
+        }
     }
 
     private static void loadResource(String platform, boolean musl) {
@@ -151,7 +166,12 @@ final class NativeLoader {
         if (message.contains("GLIBC_")) {
             return " (this build needs a newer glibc than this host has; build one here with build/native.sh)";
         }
-        return musl ? " (on musl libgeorep_tls.so must be in LD_PRELOAD)" : "";
+        if (musl) {
+            return " (on musl libgeorep_tls.so must be in LD_PRELOAD)";
+        }
+        // glibc's libc.so is a text for the linker, so what was linked with musl's finds that or nothing.
+        return message.contains("libc.so: ") || message.contains("libc.musl") ? " (this build is for musl, and this "
+                + "host has glibc; build one here with build/native.sh)" : "";
     }
 
     /** os-arch of this JVM, as used in resource names. */
