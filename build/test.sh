@@ -16,7 +16,7 @@ go_race() {
     # cgo/ is tested through its C host under a sanitizer: -race of a c-archive's package would test Go's runtime.
     go test -race -timeout 10m ./... || return 1
     # what the detector's own checks exclude: a peer that is unkind to pointers, allocation counts
-    go test -timeout 5m ./core/keyhash ./core/codec ./core/entry ./core/placement ./core/rebatch ./core/window || return 1
+    go test -timeout 5m ./core/keyhash ./core/codec ./core/entry ./core/placement ./core/rebatch ./core/window ./tests/bounds || return 1
     go test -run '^$' -bench . -benchtime 1x ./benchmarks/... >/dev/null # each once: no benchmark rots
 }
 

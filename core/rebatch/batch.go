@@ -35,6 +35,7 @@ const (
 	hasOrdering
 	hasSequence
 	compactedOut
+	listed // in compacted_batch_indexes
 )
 
 // Batch is an opened batch entry. Open replaces what it held and reuses its
@@ -55,6 +56,7 @@ type Batch struct {
 
 	keyed, compacted int // number of messages with any key; compacted out
 	longestKeys      int // bytes of partition and ordering key of one message
+	carried          int // bytes of metadata that all parts together may carry over
 	room             int // uncompressed bytes of a part that the destination surely takes
 
 	order []uint64 // Plan: (segment, bucket, index) of every message, sorted
@@ -100,7 +102,27 @@ func (b *Batch) Open(src *placement.Source, f *entry.Frame, m *entry.Metadata, l
 		b.reset()
 		return err
 	}
-	b.room = b.partRoom(lim.MaxMessageBytes)
+	if m.CompactedIndexes > 0 {
+		if err := b.listKept(); err != nil {
+			b.reset()
+			return err
+		}
+	}
+	b.room, b.carried = b.partRoom(lim.MaxMessageBytes), maxBytes
+	return nil
+}
+
+// listKept marks what compacted_batch_indexes lists, once for all parts.
+func (b *Batch) listKept() error {
+	err := entry.EachCompactedIndex(b.raw, func(index int32) bool {
+		if index >= 0 && int(index) < len(b.ends) {
+			b.kinds[index] |= listed
+		}
+		return true
+	})
+	if err != nil {
+		return batchError(err, 0)
+	}
 	return nil
 }
 

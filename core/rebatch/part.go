@@ -90,17 +90,7 @@ func (b *Batch) AppendPart(dst []byte, p *Part, origin *entry.Origin, opt *Optio
 // appendMetadata appends the part's MessageMetadata.
 func (b *Batch) appendMetadata(dst []byte, p *Part, origin *entry.Origin, opt *Options, c codec.Codec) ([]byte, error) {
 	minTag, maxTag := entry.HashTags()
-	dst, err := entry.CopyUserFields(dst, b.raw, func(field int) bool {
-		switch field {
-		case fieldSequenceID, fieldReplicatedFrom, fieldPartitionKey, fieldCompression, fieldUncompressedSize,
-			fieldNumMessages, fieldKeyB64, fieldOrderingKey, fieldTxnLeast, fieldTxnMost, fieldHighestSequence,
-			fieldNullKey, fieldCompactedIndexes, minTag, maxTag:
-			return true
-		case fieldSchemaVersion:
-			return opt.SetSchemaVersion
-		}
-		return false
-	})
+	dst, err := b.carry(dst, opt.SetSchemaVersion)
 	if err != nil {
 		return dst, batchError(err, 0)
 	}
@@ -117,9 +107,7 @@ func (b *Batch) appendMetadata(dst []byte, p *Part, origin *entry.Origin, opt *O
 		dst = entry.AppendBytesField(dst, fieldSchemaVersion, opt.SchemaVersion)
 	}
 	if b.meta.CompactedIndexes > 0 {
-		if dst, err = b.appendCompacted(dst, p); err != nil {
-			return dst, err
-		}
+		dst = b.appendCompacted(dst, p)
 	}
 	if p.Segment.Profile == keyhash.PIP486 {
 		dst = entry.AppendVarintField(dst, minTag, uint64(p.HashMin))
@@ -128,6 +116,22 @@ func (b *Batch) appendMetadata(dst []byte, p *Part, origin *entry.Origin, opt *O
 	o := *origin
 	o.Part = p.Rank
 	return o.AppendFields(dst), nil
+}
+
+// carry appends what a part takes over of the source's metadata.
+func (b *Batch) carry(dst []byte, withoutSchema bool) ([]byte, error) {
+	minTag, maxTag := entry.HashTags()
+	return entry.CopyUserFields(dst, b.raw, func(field int) bool {
+		switch field {
+		case fieldSequenceID, fieldReplicatedFrom, fieldPartitionKey, fieldCompression, fieldUncompressedSize,
+			fieldNumMessages, fieldKeyB64, fieldOrderingKey, fieldTxnLeast, fieldTxnMost, fieldHighestSequence,
+			fieldNullKey, fieldCompactedIndexes, minTag, maxTag:
+			return true
+		case fieldSchemaVersion:
+			return withoutSchema
+		}
+		return false
+	})
 }
 
 // appendSequence appends the lowest sequence id of the part and, where they
@@ -182,17 +186,13 @@ func (b *Batch) appendOuterKeys(dst []byte, p *Part) ([]byte, error) {
 
 // appendCompacted renumbers compacted_batch_indexes. In spite of its name the
 // field lists the messages that compaction has kept.
-func (b *Batch) appendCompacted(dst []byte, p *Part) ([]byte, error) {
-	err := entry.EachCompactedIndex(b.raw, func(index int32) bool {
-		if k, ok := slices.BinarySearch(p.Messages, index); ok {
+func (b *Batch) appendCompacted(dst []byte, p *Part) []byte {
+	for k, i := range p.Messages {
+		if b.kinds[i]&listed != 0 {
 			dst = entry.AppendVarintField(dst, fieldCompactedIndexes, uint64(k))
 		}
-		return true
-	})
-	if err != nil {
-		return dst, batchError(err, 0)
 	}
-	return dst, nil
+	return dst
 }
 
 func (b *Batch) appendPayload(dst []byte, p *Part, c codec.Codec) ([]byte, error) {

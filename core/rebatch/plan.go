@@ -31,7 +31,8 @@ type Part struct {
 // than that is a part of its own. Sizes are those before compression, so what the
 // codec makes of a part has no say in it.
 //
-// Errors are *[Error]: a layout without a ring, a segment with unknown buckets.
+// Errors are *[Error]: a layout without a ring, a segment with unknown buckets,
+// parts that would carry over more metadata than a batch may have bytes.
 func (b *Batch) Plan(dst *layout.Layout, mask Mask, parts []Part) ([]Part, error) {
 	if !dst.HasRing() {
 		return parts, refuse(placement.LegacyDestination, ErrDestination, "the destination routes by modulo")
@@ -60,7 +61,27 @@ func (b *Batch) Plan(dst *layout.Layout, mask Mask, parts []Part) ([]Part, error
 		}
 		from = to
 	}
+	if err := b.checkCarried(len(parts) - base); err != nil {
+		return parts[:base], err
+	}
 	return parts, nil
+}
+
+// checkCarried refuses n parts where the metadata that each takes over would
+// multiply what came in.
+func (b *Batch) checkCarried(n int) error {
+	if n < 2 || n*len(b.raw) <= b.carried {
+		return nil
+	}
+	var err error
+	if b.pack, err = b.carry(b.pack[:0], false); err != nil {
+		return batchError(err, 0)
+	}
+	if n*len(b.pack) <= b.carried {
+		return nil
+	}
+	return refuse(placement.TooLarge, ErrLimit, "%d parts with %d bytes of metadata each, at most %d in all",
+		n, len(b.pack), b.carried)
 }
 
 // sortFor fills b.order: segment (place in Active) << 48 | bucket << 32 | index.
