@@ -50,6 +50,8 @@ two_clusters() {
     bash build/surefire.sh java-shim/it
 }
 
+crash_loop() { make --no-print-directory java && bash build/crash-loop.sh; }
+
 # Every client writes, the core cuts, every client reads.
 interop() { make --no-print-directory java && bash build/interop.sh -v; }
 
@@ -69,9 +71,8 @@ stage "two clusters" two_clusters
 if [ "$kind" = all ]; then
     stage "differential, 100000 entries" differential
     stage "library for one libc" plain
-    if grep -rqs '@Tag("slow")' java-shim/it/src/test; then
-        stage "two clusters, slow" two_clusters -Dit.groups=slow -Dit.excluded=
-    fi
+    stage "two clusters, slow" two_clusters -Dit.groups=slow -Dit.excluded=
+    stage "crash loop" crash_loop
     stage "clients' matrix" interop
     stage "demo" make --no-print-directory demo
     stage "demo, sabotaged" bash build/demo-sabotage.sh

@@ -5,9 +5,9 @@ import io.netty.channel.Channel;
 import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.broker.service.BrokerService;
-import org.apache.pulsar.broker.service.ServerCnx;
 import org.apache.pulsar.metadata.api.GetResult;
 import org.apache.pulsar.metadata.api.MetadataStore;
 
@@ -32,8 +32,8 @@ final class BrokerCrash {
         for (Object c : (List<?>) listening.get(broker.getBrokerService())) {
             ((Channel) c).close().sync();
         }
-        broker.getBrokerService().getTopics().values().forEach(f -> f.thenAccept(t -> t.ifPresent(topic ->
-                topic.getProducers().values().forEach(p -> ((ServerCnx) p.getCnx()).ctx().close()))));
+        // every connection, those that its own clients hold to others too
+        broker.getIoEventLoopGroup().shutdownGracefully(0, 0, TimeUnit.SECONDS).sync();
         broker.getWebService().close();
         dropEphemeral(store, "/", id, port);
     }

@@ -7,9 +7,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.apache.bookkeeper.client.PulsarMockBookKeeper;
 import org.apache.bookkeeper.common.util.OrderedExecutor;
-import org.apache.bookkeeper.conf.ServerConfiguration;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
 import org.apache.pulsar.broker.service.scalable.ReplicatedController;
@@ -21,7 +22,6 @@ import org.apache.pulsar.common.policies.data.ClusterData;
 import org.apache.pulsar.metadata.api.MetadataStore;
 import org.apache.pulsar.metadata.api.MetadataStoreConfig;
 import org.apache.pulsar.metadata.api.extended.MetadataStoreExtended;
-import org.apache.pulsar.metadata.bookkeeper.BKCluster;
 
 /** A real cluster in this JVM: metadata store, bookies and one broker or several, on ports of their own. */
 public final class Cluster implements AutoCloseable {
@@ -35,19 +35,26 @@ public final class Cluster implements AutoCloseable {
     private final MetadataStore store; // keeps a memory store's content alive while no broker is
     private OrderedExecutor mockExecutor;
     private PulsarMockBookKeeper mockBookies;
-    private BKCluster realBookies;
+    private RealBookies realBookies;
+    private ZooKeeperNode zookeeper;
 
     Cluster(ClusterSpec spec, Path dir) throws Exception {
         this.spec = spec;
         this.name = spec.name;
         this.dir = dir;
         Files.createDirectories(dir);
-        if (spec.bookies == ClusterSpec.Bookies.REAL) {
-            metadataUrl = "rocksdb://" + dir.resolve("metadata").toAbsolutePath();
-            realBookies = RealBookies.start(metadataUrl, dir);
+        boolean real = spec.bookies == ClusterSpec.Bookies.REAL;
+        if (spec.zookeeper) {
+            zookeeper = new ZooKeeperNode(dir.resolve("zookeeper"));
+            metadataUrl = zookeeper.url;
         } else {
             // a name of its own: memory stores of one name are one store
-            metadataUrl = "memory:" + name + "-" + UUID.randomUUID();
+            metadataUrl = real ? "rocksdb://" + dir.resolve("metadata").toAbsolutePath()
+                    : "memory:" + name + "-" + UUID.randomUUID();
+        }
+        if (real) {
+            realBookies = new RealBookies(metadataUrl, dir, spec.bookieCount);
+        } else {
             mockExecutor = OrderedExecutor.newBuilder().numThreads(1).name("mock-bookies-" + name).build();
             mockBookies = new PulsarMockBookKeeper(mockExecutor) {
                 @Override
@@ -62,15 +69,24 @@ public final class Cluster implements AutoCloseable {
     }
 
     private PulsarService startBroker() throws Exception {
-        PulsarService p = mockBookies == null ? new PulsarService(spec.configuration(metadataUrl, dir))
-                : new MockBookiesBroker(spec.configuration(metadataUrl, dir), mockBookies);
+        return startBroker(metadataUrl);
+    }
+
+    private PulsarService startBroker(String metadata) throws Exception {
+        PulsarService p = mockBookies == null ? new PulsarService(spec.configuration(metadata, dir))
+                : new MockBookiesBroker(spec.configuration(metadata, dir), mockBookies);
         p.start();
         return p;
     }
 
     /** One more broker. */
     public PulsarService addBroker() throws Exception {
-        PulsarService p = startBroker();
+        return addBroker(metadataUrl);
+    }
+
+    /** One more broker, which reaches the metadata store by another address. */
+    public PulsarService addBroker(String metadata) throws Exception {
+        PulsarService p = startBroker(metadata);
         others.add(p);
         return p;
     }
@@ -83,7 +99,44 @@ public final class Cluster implements AutoCloseable {
 
     /** Ends the first broker as a power cut would, without starting another. */
     public void crash() throws Exception {
-        BrokerCrash.of(broker, store);
+        crash(broker);
+    }
+
+    /** Ends any of the brokers like that; where others live, one of them is the first now. */
+    public void crash(PulsarService which) throws Exception {
+        if (which == broker && !others.isEmpty()) {
+            broker = others.remove(0);
+        } else {
+            others.remove(which);
+        }
+        BrokerCrash.of(which, store);
+    }
+
+    /** Ends one of the real bookies without a farewell to anybody; ledgers that lie on it too go on without it. */
+    public void killBookie(int index) {
+        realBookies.kill(index);
+    }
+
+    /** The first broker and those that were added and live. */
+    public List<PulsarService> brokers() {
+        List<PulsarService> all = new ArrayList<>(List.of(broker));
+        all.addAll(others);
+        return all;
+    }
+
+    /** The broker that owns a segment; where none does, one becomes its owner. */
+    public PulsarService owner(String segmentTopic) throws Exception {
+        if (others.isEmpty()) {
+            return broker;
+        }
+        int port = internalClient().getLookup().getBroker(TopicName.get(segmentTopic)).get(30, TimeUnit.SECONDS)
+                .getLogicalAddress().getPort();
+        return brokers().stream().filter(p -> p.getBrokerListenPort().orElseThrow() == port).findFirst().orElseThrow();
+    }
+
+    /** Moves a namespace, which has one bundle here, to one of the brokers; returns when it is unloaded. */
+    public void move(String namespace, PulsarService to) throws Exception {
+        admin().namespaces().unloadNamespaceBundle(namespace, "0x00000000_0xffffffff", to.getBrokerId());
     }
 
     /** Starts a broker in place of one that was closed or has crashed. */
@@ -101,7 +154,8 @@ public final class Cluster implements AutoCloseable {
     }
 
     public org.apache.pulsar.client.api.v5.PulsarClient v5() throws Exception {
-        return org.apache.pulsar.client.api.v5.PulsarClient.builder().serviceUrl(broker.getBrokerServiceUrl()).build();
+        return org.apache.pulsar.client.api.v5.PulsarClient.builder()
+                .serviceUrl(joined(PulsarService::getBrokerServiceUrl)).build();
     }
 
     public org.apache.pulsar.client.api.PulsarClient v4() throws PulsarClientException {
@@ -119,11 +173,17 @@ public final class Cluster implements AutoCloseable {
 
     public ClusterData addresses() {
         if (broker.getConfiguration().isBrokerClientTlsEnabled()) {
-            return ClusterData.builder().serviceUrlTls(broker.getWebServiceAddressTls())
-                    .brokerServiceUrlTls(broker.getBrokerServiceUrlTls()).build();
+            return ClusterData.builder().serviceUrlTls(joined(PulsarService::getWebServiceAddressTls))
+                    .brokerServiceUrlTls(joined(PulsarService::getBrokerServiceUrlTls)).build();
         }
-        return ClusterData.builder().serviceUrl(broker.getWebServiceAddress())
-                .brokerServiceUrl(broker.getBrokerServiceUrl()).build();
+        return ClusterData.builder().serviceUrl(joined(PulsarService::getWebServiceAddress))
+                .brokerServiceUrl(joined(PulsarService::getBrokerServiceUrl)).build();
+    }
+
+    /** One URL with the hosts of all brokers: scheme://host:port,host:port. */
+    private String joined(Function<PulsarService, String> address) {
+        return brokers().stream().map(address).reduce((all, one) -> all + "," + one.substring(one.indexOf("://") + 3))
+                .orElseThrow();
     }
 
     public GeorepPlugin plugin() {
@@ -136,9 +196,10 @@ public final class Cluster implements AutoCloseable {
                 .getOrCreateController(TopicName.get(topic)).get();
     }
 
-    /** A segment, loaded on the first broker. */
+    /** A segment, on the broker that owns it. */
     public ReplicatedSegmentTopic segment(String segmentTopic) throws Exception {
-        return (ReplicatedSegmentTopic) broker.getBrokerService().getTopicIfExists(segmentTopic).get().orElseThrow();
+        return (ReplicatedSegmentTopic) owner(segmentTopic).getBrokerService().getTopicIfExists(segmentTopic).get()
+                .orElseThrow();
     }
 
     public MetadataStore store() {
@@ -159,6 +220,9 @@ public final class Cluster implements AutoCloseable {
             mockBookies.shutdown();
             mockExecutor.shutdown();
         }
+        if (zookeeper != null) {
+            zookeeper.close();
+        }
     }
 
     /** A memory store does not tell sessions apart: of two brokers one may find its node gone, no harm at the end. */
@@ -169,22 +233,6 @@ public final class Cluster implements AutoCloseable {
             if (!String.valueOf(e.getCause()).contains("NotFoundException")) {
                 throw e;
             }
-        }
-    }
-
-    /** One real bookie, small. */
-    private static final class RealBookies {
-        static BKCluster start(String metadataUrl, Path dir) throws Exception {
-            ServerConfiguration c = new ServerConfiguration();
-            c.setAllowLoopback(true);
-            c.setListeningInterface(null);
-            c.setAdvertisedAddress("127.0.0.1");
-            c.setJournalSyncData(false);
-            c.setJournalWriteData(false);
-            c.setDiskUsageThreshold(0.999f);
-            c.setDiskUsageWarnThreshold(0.99f);
-            return BKCluster.builder().baseServerConfiguration(c).metadataServiceUri(metadataUrl).numBookies(1)
-                    .dataDir(dir.resolve("bookie").toString()).clearOldData(true).build();
         }
     }
 }

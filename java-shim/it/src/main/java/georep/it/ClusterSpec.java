@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.it;
 
+import java.io.IOException;
+import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,6 +20,8 @@ public final class ClusterSpec {
     Bookies bookies = Bookies.MOCK;
     boolean plugin = true;
     boolean nar = true;
+    boolean zookeeper;
+    int bookieCount = 1;
     private final List<Consumer<ServiceConfiguration>> tweaks = new ArrayList<>();
 
     private ClusterSpec(String name) {
@@ -30,6 +34,22 @@ public final class ClusterSpec {
 
     public ClusterSpec realBookies() {
         bookies = Bookies.REAL;
+        return this;
+    }
+
+    /** So many real bookies; ledgers lie on {@code copies} of them. */
+    public ClusterSpec realBookies(int count, int copies) {
+        bookieCount = count;
+        return realBookies().with(c -> {
+            c.setManagedLedgerDefaultEnsembleSize(copies);
+            c.setManagedLedgerDefaultWriteQuorum(copies);
+            c.setManagedLedgerDefaultAckQuorum(copies);
+        });
+    }
+
+    /** Metadata in a real ZooKeeper: needed by a cluster of several brokers, which have to agree on leaders. */
+    public ClusterSpec zookeeper() {
+        zookeeper = true;
         return this;
     }
 
@@ -50,6 +70,18 @@ public final class ClusterSpec {
         return with(c -> c.setBrokerDeduplicationEnabled(on));
     }
 
+    /** A cluster of one broker that has the same addresses again when it starts again. */
+    public ClusterSpec fixedPorts() throws IOException {
+        try (ServerSocket binary = new ServerSocket(0); ServerSocket http = new ServerSocket(0)) {
+            Optional<Integer> b = Optional.of(binary.getLocalPort());
+            Optional<Integer> h = Optional.of(http.getLocalPort());
+            return with(c -> {
+                c.setBrokerServicePort(b);
+                c.setWebServicePort(h);
+            });
+        }
+    }
+
     /** One of the plugin's keys in broker.conf. */
     public ClusterSpec key(String key, Object value) {
         return with(c -> c.getProperties().setProperty(key, value.toString()));
@@ -65,7 +97,7 @@ public final class ClusterSpec {
     }
 
     /** A configuration for one more broker, with ports of its own. */
-    ServiceConfiguration configuration(String metadataUrl, Path dir) {
+    public ServiceConfiguration configuration(String metadataUrl, Path dir) {
         ServiceConfiguration c = new ServiceConfiguration();
         c.setClusterName(name);
         c.setMetadataStoreUrl(metadataUrl);

@@ -9,10 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import georep.it.SourcePair.Rise;
-import java.io.IOException;
-import java.net.ServerSocket;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -29,21 +26,10 @@ class SourceRemoteTest {
     private Cluster a;
     private Cluster b;
 
-    private static int freePort() throws IOException {
-        try (ServerSocket s = new ServerSocket(0)) {
-            return s.getLocalPort();
-        }
-    }
-
     @BeforeAll
     void start() throws Exception {
-        int binary = freePort();
-        int http = freePort();
         a = ClusterSpec.named("cluster-a").key("georepStallSeconds", 2).start(Dirs.fresh());
-        b = ClusterSpec.named("cluster-b").with(c -> {
-            c.setBrokerServicePort(Optional.of(binary)); // a cluster that comes back has its addresses again
-            c.setWebServicePort(Optional.of(http));
-        }).start(Dirs.fresh());
+        b = ClusterSpec.named("cluster-b").fixedPorts().start(Dirs.fresh());
         Federation.introduce(a, b);
     }
 

@@ -8,7 +8,6 @@ import static georep.it.SourcePair.counter;
 import static georep.it.SourcePair.id;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.broker.PulsarService;
 import org.junit.jupiter.api.AfterEach;
@@ -45,9 +44,6 @@ class SourceTakeOverTest {
         assertThat(partsBefore).as("parts sent by the first owner").isPositive();
         assertThat(backlogs(p.a, t, p.b.name)).as("left to the second").allMatch(n -> n > 0);
         p.a.crash();
-        first.getBrokerService().getReplicationClient(p.b.name, Optional.empty()).closeAsync()
-                .get(20, TimeUnit.SECONDS); // a dead process has no connections
-        SourceConnections.cut(p.b);
         p.b.admin().scalableTopics().splitSegment(t, id(active(p.b, t, 0)));
         p.a.startAgain();
         Federation.introduce(p.a, p.b);

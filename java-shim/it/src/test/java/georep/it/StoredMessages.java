@@ -12,8 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import org.apache.pulsar.broker.PulsarService;
-import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
 import org.apache.pulsar.common.api.proto.CompressionType;
 import org.apache.pulsar.common.api.proto.MessageMetadata;
 import org.apache.pulsar.common.api.proto.SingleMessageMetadata;
@@ -36,17 +34,10 @@ final class StoredMessages {
 
     /** All messages of a topic; a segment's parents come before it, so per key this is the order of storing. */
     static StoredMessages of(Cluster c, String topic) throws Exception {
-        return of(c, c.broker, topic);
-    }
-
-    /** The same, read from the broker that owns the segments. */
-    static StoredMessages of(Cluster c, PulsarService owner, String topic) throws Exception {
         StoredMessages all = new StoredMessages();
         for (String segment : SegmentLog.segments(c, topic)) {
             long id = Long.parseLong(segment.substring(segment.lastIndexOf('-') + 1));
-            ReplicatedSegmentTopic t = (ReplicatedSegmentTopic) owner.getBrokerService().getTopicIfExists(segment).get()
-                    .orElseThrow();
-            for (StoredEntry e : SegmentLog.read(t.getManagedLedger())) {
+            for (StoredEntry e : SegmentLog.read(c, segment)) {
                 all.add(e, id);
             }
         }

@@ -7,12 +7,13 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.pulsar.client.api.v5.Producer;
 import org.apache.pulsar.client.api.v5.PulsarClient;
 import org.apache.pulsar.client.api.v5.schema.Schema;
 import org.awaitility.Awaitility;
 
-/** Keyed messages of the v5 client, published without a pause until it is closed; at most 400 unacknowledged. */
+/** Keyed messages of the v5 client, published until it is closed; at most 400 unacknowledged. */
 final class Traffic implements AutoCloseable {
     private static final int WINDOW = 400;
     private static final int ATTEMPTS = 100;
@@ -20,6 +21,7 @@ final class Traffic implements AutoCloseable {
     private final PulsarClient client;
     private final Producer<byte[]> producer;
     private final int keys;
+    private final int perSecond;
     private final AtomicInteger next;
     private final AtomicInteger stored = new AtomicInteger();
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
@@ -27,30 +29,46 @@ final class Traffic implements AutoCloseable {
     private final Thread thread;
     private volatile boolean stop;
 
-    private Traffic(Cluster c, String topic, int keys, int first) throws Exception {
+    private Traffic(Cluster c, String topic, int keys, int first, int perSecond) throws Exception {
         this.client = c.v5();
         this.producer = client.newProducer(Schema.bytes()).topic(topic).create();
         this.keys = keys;
+        this.perSecond = perSecond;
         this.next = new AtomicInteger(first);
         this.thread = new Thread(this::publish, "traffic");
     }
 
-    /** Begins to publish; numbers start at {@code first}. */
+    /** Begins to publish without a pause; numbers start at {@code first}. */
     static Traffic start(Cluster c, String topic, int keys, int first) throws Exception {
-        Traffic t = new Traffic(c, topic, keys, first);
+        return start(c, topic, keys, first, 0);
+    }
+
+    /** Begins to publish so many messages a second; 0: without a pause. */
+    static Traffic start(Cluster c, String topic, int keys, int first, int perSecond) throws Exception {
+        Traffic t = new Traffic(c, topic, keys, first, perSecond);
         t.thread.start();
         return t;
     }
 
     private void publish() {
         try {
-            while (!stop && failure.get() == null) {
+            long began = System.nanoTime();
+            for (int n = 0; !stop && failure.get() == null; n++) {
+                pace(began, n);
                 free.acquire();
                 send(next.getAndIncrement(), 1);
             }
             free.acquire(WINDOW);
         } catch (Throwable e) {
             failure.compareAndSet(null, e);
+        }
+    }
+
+    /** Waits until message n after the beginning is due. */
+    private void pace(long began, int n) {
+        long due = perSecond == 0 ? 0 : began + n * 1_000_000_000L / perSecond - System.nanoTime();
+        if (due > 0) {
+            LockSupport.parkNanos(due);
         }
     }
 
@@ -64,7 +82,7 @@ final class Traffic implements AutoCloseable {
                     if (e == null) {
                         stored.incrementAndGet();
                         free.release();
-                    } else if (attempt < ATTEMPTS && String.valueOf(e.getMessage()).contains("not found in active")) {
+                    } else if (attempt < ATTEMPTS && sealed(String.valueOf(e.getMessage()))) {
                         CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS)
                                 .execute(() -> send(n, attempt + 1));
                     } else {
@@ -72,6 +90,10 @@ final class Traffic implements AutoCloseable {
                         free.release();
                     }
                 });
+    }
+
+    private static boolean sealed(String message) {
+        return message.contains("not found in active") || message.contains("TopicTerminated");
     }
 
     /** Waits until so many more messages are stored. */
