@@ -77,3 +77,22 @@ func georep_peer_check(local unsafe.Pointer, localLen C.uint32_t, remote unsafe.
 		return giveMessage(peer.Check(l, r), out, capacity, size)
 	})
 }
+
+//export georep_peer_gone
+func georep_peer_gone(state unsafe.Pointer, stateLen C.uint32_t, held unsafe.Pointer, heldLen C.uint32_t,
+	out unsafe.Pointer, capacity C.uint64_t, size *C.uint64_t, e *errText) status {
+	return fenced(e, func() error {
+		s, h := new(pb.PeerState), new(pb.DedupStatus)
+		if err := message("state", state, stateLen, s); err != nil {
+			return err
+		}
+		if err := message("held", held, heldLen, h); err != nil {
+			return err
+		}
+		gone, err := peer.Gone(s, h)
+		if err != nil {
+			return withCode(C.GEOREP_E_FORMAT, err)
+		}
+		return giveMessage(gone, out, capacity, size)
+	})
+}

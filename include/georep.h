@@ -627,6 +627,12 @@ georep_status georep_state_build(const void *request, uint32_t n, void *out, uin
 georep_status georep_peer_check(const void *local, uint32_t local_len, const void *remote, uint32_t remote_len,
                                 void *out, uint64_t cap, uint64_t *len, georep_error *err);
 
+/* This cluster's PeerState and a remote's DedupStatus in, OriginKeys out: streams of this cluster that
+ * the remote may forget, because their segment or topic instance is gone. The state must have been
+ * built from a record that was read after the status had been received. */
+georep_status georep_peer_gone(const void *state, uint32_t state_len, const void *held, uint32_t held_len, void *out,
+                               uint64_t cap, uint64_t *len, georep_error *err);
+
 /* JoinRequest in, Shape out: the layout that has every boundary of all, on both rings. E_FORMAT
  * where one cannot be joined (legacy segments, buckets not known, other routing profile). */
 georep_status georep_join(const void *request, uint32_t n, void *out, uint64_t cap, uint64_t *len, georep_error *err);

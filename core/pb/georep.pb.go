@@ -751,7 +751,10 @@ type PeerCheck struct {
 	// Kebab-case, empty when supported.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// One sentence for people.
-	Detail        string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	// Nothing is in the way but what the remote's controller leader has not written yet:
+	// instance and segment records. A handshake (POST) makes it write them.
+	Prepare       bool `protobuf:"varint,4,opt,name=prepare,proto3" json:"prepare,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -805,6 +808,13 @@ func (x *PeerCheck) GetDetail() string {
 		return x.Detail
 	}
 	return ""
+}
+
+func (x *PeerCheck) GetPrepare() bool {
+	if x != nil {
+		return x.Prepare
+	}
+	return false
 }
 
 // StateRequest is what georep_state_build takes.
@@ -1662,6 +1672,52 @@ func (x *OriginKey) GetGeneration() uint64 {
 	return 0
 }
 
+// OriginKeys names streams that their origin does not have any more: what a
+// destination may forget.
+type OriginKeys struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Keys          []*OriginKey           `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OriginKeys) Reset() {
+	*x = OriginKeys{}
+	mi := &file_georep_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OriginKeys) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OriginKeys) ProtoMessage() {}
+
+func (x *OriginKeys) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OriginKeys.ProtoReflect.Descriptor instead.
+func (*OriginKeys) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *OriginKeys) GetKeys() []*OriginKey {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
 type WatermarkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// topic://tenant/namespace/name
@@ -1675,7 +1731,7 @@ type WatermarkRequest struct {
 
 func (x *WatermarkRequest) Reset() {
 	*x = WatermarkRequest{}
-	mi := &file_georep_proto_msgTypes[14]
+	mi := &file_georep_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1687,7 +1743,7 @@ func (x *WatermarkRequest) String() string {
 func (*WatermarkRequest) ProtoMessage() {}
 
 func (x *WatermarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[14]
+	mi := &file_georep_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1700,7 +1756,7 @@ func (x *WatermarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatermarkRequest.ProtoReflect.Descriptor instead.
 func (*WatermarkRequest) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{14}
+	return file_georep_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WatermarkRequest) GetTopic() string {
@@ -1736,7 +1792,7 @@ type WatermarkResponse struct {
 
 func (x *WatermarkResponse) Reset() {
 	*x = WatermarkResponse{}
-	mi := &file_georep_proto_msgTypes[15]
+	mi := &file_georep_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1748,7 +1804,7 @@ func (x *WatermarkResponse) String() string {
 func (*WatermarkResponse) ProtoMessage() {}
 
 func (x *WatermarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[15]
+	mi := &file_georep_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1761,7 +1817,7 @@ func (x *WatermarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatermarkResponse.ProtoReflect.Descriptor instead.
 func (*WatermarkResponse) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{15}
+	return file_georep_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WatermarkResponse) GetStatus() WatermarkStatus {
@@ -1797,7 +1853,7 @@ type DedupEntry struct {
 
 func (x *DedupEntry) Reset() {
 	*x = DedupEntry{}
-	mi := &file_georep_proto_msgTypes[16]
+	mi := &file_georep_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +1865,7 @@ func (x *DedupEntry) String() string {
 func (*DedupEntry) ProtoMessage() {}
 
 func (x *DedupEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[16]
+	mi := &file_georep_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +1878,7 @@ func (x *DedupEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DedupEntry.ProtoReflect.Descriptor instead.
 func (*DedupEntry) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{16}
+	return file_georep_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DedupEntry) GetKey() *OriginKey {
@@ -1857,7 +1913,7 @@ type DedupStatus struct {
 
 func (x *DedupStatus) Reset() {
 	*x = DedupStatus{}
-	mi := &file_georep_proto_msgTypes[17]
+	mi := &file_georep_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +1925,7 @@ func (x *DedupStatus) String() string {
 func (*DedupStatus) ProtoMessage() {}
 
 func (x *DedupStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[17]
+	mi := &file_georep_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1882,7 +1938,7 @@ func (x *DedupStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DedupStatus.ProtoReflect.Descriptor instead.
 func (*DedupStatus) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{17}
+	return file_georep_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DedupStatus) GetBoundTopic() string {
@@ -1916,7 +1972,7 @@ type ShapeSegment struct {
 
 func (x *ShapeSegment) Reset() {
 	*x = ShapeSegment{}
-	mi := &file_georep_proto_msgTypes[18]
+	mi := &file_georep_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1928,7 +1984,7 @@ func (x *ShapeSegment) String() string {
 func (*ShapeSegment) ProtoMessage() {}
 
 func (x *ShapeSegment) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[18]
+	mi := &file_georep_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1941,7 +1997,7 @@ func (x *ShapeSegment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShapeSegment.ProtoReflect.Descriptor instead.
 func (*ShapeSegment) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{18}
+	return file_georep_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ShapeSegment) GetStart() uint32 {
@@ -1984,7 +2040,7 @@ type Shape struct {
 
 func (x *Shape) Reset() {
 	*x = Shape{}
-	mi := &file_georep_proto_msgTypes[19]
+	mi := &file_georep_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1996,7 +2052,7 @@ func (x *Shape) String() string {
 func (*Shape) ProtoMessage() {}
 
 func (x *Shape) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[19]
+	mi := &file_georep_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2009,7 +2065,7 @@ func (x *Shape) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shape.ProtoReflect.Descriptor instead.
 func (*Shape) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{19}
+	return file_georep_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Shape) GetProfile() Profile {
@@ -2037,7 +2093,7 @@ type Cut struct {
 
 func (x *Cut) Reset() {
 	*x = Cut{}
-	mi := &file_georep_proto_msgTypes[20]
+	mi := &file_georep_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2049,7 +2105,7 @@ func (x *Cut) String() string {
 func (*Cut) ProtoMessage() {}
 
 func (x *Cut) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[20]
+	mi := &file_georep_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2062,7 +2118,7 @@ func (x *Cut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cut.ProtoReflect.Descriptor instead.
 func (*Cut) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{20}
+	return file_georep_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Cut) GetAt() uint32 {
@@ -2090,7 +2146,7 @@ type LayoutCaps struct {
 
 func (x *LayoutCaps) Reset() {
 	*x = LayoutCaps{}
-	mi := &file_georep_proto_msgTypes[21]
+	mi := &file_georep_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2102,7 +2158,7 @@ func (x *LayoutCaps) String() string {
 func (*LayoutCaps) ProtoMessage() {}
 
 func (x *LayoutCaps) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[21]
+	mi := &file_georep_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2115,7 +2171,7 @@ func (x *LayoutCaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutCaps.ProtoReflect.Descriptor instead.
 func (*LayoutCaps) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{21}
+	return file_georep_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LayoutCaps) GetMaxSegments() uint32 {
@@ -2153,7 +2209,7 @@ type TopicState struct {
 
 func (x *TopicState) Reset() {
 	*x = TopicState{}
-	mi := &file_georep_proto_msgTypes[22]
+	mi := &file_georep_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2165,7 +2221,7 @@ func (x *TopicState) String() string {
 func (*TopicState) ProtoMessage() {}
 
 func (x *TopicState) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[22]
+	mi := &file_georep_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2178,7 +2234,7 @@ func (x *TopicState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicState.ProtoReflect.Descriptor instead.
 func (*TopicState) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{22}
+	return file_georep_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *TopicState) GetCluster() string {
@@ -2256,7 +2312,7 @@ type ExchangeRequest struct {
 
 func (x *ExchangeRequest) Reset() {
 	*x = ExchangeRequest{}
-	mi := &file_georep_proto_msgTypes[23]
+	mi := &file_georep_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2268,7 +2324,7 @@ func (x *ExchangeRequest) String() string {
 func (*ExchangeRequest) ProtoMessage() {}
 
 func (x *ExchangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[23]
+	mi := &file_georep_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2281,7 +2337,7 @@ func (x *ExchangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeRequest.ProtoReflect.Descriptor instead.
 func (*ExchangeRequest) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{23}
+	return file_georep_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ExchangeRequest) GetProtocolVersion() uint32 {
@@ -2317,7 +2373,7 @@ type ExchangeResponse struct {
 
 func (x *ExchangeResponse) Reset() {
 	*x = ExchangeResponse{}
-	mi := &file_georep_proto_msgTypes[24]
+	mi := &file_georep_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +2385,7 @@ func (x *ExchangeResponse) String() string {
 func (*ExchangeResponse) ProtoMessage() {}
 
 func (x *ExchangeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[24]
+	mi := &file_georep_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +2398,7 @@ func (x *ExchangeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeResponse.ProtoReflect.Descriptor instead.
 func (*ExchangeResponse) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{24}
+	return file_georep_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ExchangeResponse) GetProtocolVersion() uint32 {
@@ -2379,7 +2435,7 @@ type ExchangeAnswer struct {
 
 func (x *ExchangeAnswer) Reset() {
 	*x = ExchangeAnswer{}
-	mi := &file_georep_proto_msgTypes[25]
+	mi := &file_georep_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2391,7 +2447,7 @@ func (x *ExchangeAnswer) String() string {
 func (*ExchangeAnswer) ProtoMessage() {}
 
 func (x *ExchangeAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[25]
+	mi := &file_georep_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2404,7 +2460,7 @@ func (x *ExchangeAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeAnswer.ProtoReflect.Descriptor instead.
 func (*ExchangeAnswer) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{25}
+	return file_georep_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ExchangeAnswer) GetTopic() string {
@@ -2445,7 +2501,7 @@ type LayoutChild struct {
 
 func (x *LayoutChild) Reset() {
 	*x = LayoutChild{}
-	mi := &file_georep_proto_msgTypes[26]
+	mi := &file_georep_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2457,7 +2513,7 @@ func (x *LayoutChild) String() string {
 func (*LayoutChild) ProtoMessage() {}
 
 func (x *LayoutChild) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[26]
+	mi := &file_georep_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2470,7 +2526,7 @@ func (x *LayoutChild) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutChild.ProtoReflect.Descriptor instead.
 func (*LayoutChild) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{26}
+	return file_georep_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *LayoutChild) GetRange() *Range {
@@ -2499,7 +2555,7 @@ type LayoutOp struct {
 
 func (x *LayoutOp) Reset() {
 	*x = LayoutOp{}
-	mi := &file_georep_proto_msgTypes[27]
+	mi := &file_georep_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2511,7 +2567,7 @@ func (x *LayoutOp) String() string {
 func (*LayoutOp) ProtoMessage() {}
 
 func (x *LayoutOp) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[27]
+	mi := &file_georep_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2524,7 +2580,7 @@ func (x *LayoutOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutOp.ProtoReflect.Descriptor instead.
 func (*LayoutOp) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{27}
+	return file_georep_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *LayoutOp) GetKind() LayoutOpKind {
@@ -2558,7 +2614,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_georep_proto_msgTypes[28]
+	mi := &file_georep_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2570,7 +2626,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[28]
+	mi := &file_georep_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2583,7 +2639,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{28}
+	return file_georep_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *JoinRequest) GetLayouts() []*Layout {
@@ -2605,7 +2661,7 @@ type PlanRequest struct {
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_georep_proto_msgTypes[29]
+	mi := &file_georep_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2617,7 +2673,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[29]
+	mi := &file_georep_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2630,7 +2686,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{29}
+	return file_georep_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PlanRequest) GetLocal() *Layout {
@@ -2664,7 +2720,7 @@ type PlanResponse struct {
 
 func (x *PlanResponse) Reset() {
 	*x = PlanResponse{}
-	mi := &file_georep_proto_msgTypes[30]
+	mi := &file_georep_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2676,7 +2732,7 @@ func (x *PlanResponse) String() string {
 func (*PlanResponse) ProtoMessage() {}
 
 func (x *PlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[30]
+	mi := &file_georep_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2689,7 +2745,7 @@ func (x *PlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
 func (*PlanResponse) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{30}
+	return file_georep_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PlanResponse) GetTarget() *Shape {
@@ -2716,7 +2772,7 @@ type DiffRequest struct {
 
 func (x *DiffRequest) Reset() {
 	*x = DiffRequest{}
-	mi := &file_georep_proto_msgTypes[31]
+	mi := &file_georep_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2728,7 +2784,7 @@ func (x *DiffRequest) String() string {
 func (*DiffRequest) ProtoMessage() {}
 
 func (x *DiffRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[31]
+	mi := &file_georep_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2741,7 +2797,7 @@ func (x *DiffRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffRequest.ProtoReflect.Descriptor instead.
 func (*DiffRequest) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{31}
+	return file_georep_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DiffRequest) GetLocal() *Layout {
@@ -2774,7 +2830,7 @@ type DivergedRange struct {
 
 func (x *DivergedRange) Reset() {
 	*x = DivergedRange{}
-	mi := &file_georep_proto_msgTypes[32]
+	mi := &file_georep_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2786,7 +2842,7 @@ func (x *DivergedRange) String() string {
 func (*DivergedRange) ProtoMessage() {}
 
 func (x *DivergedRange) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[32]
+	mi := &file_georep_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2799,7 +2855,7 @@ func (x *DivergedRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DivergedRange.ProtoReflect.Descriptor instead.
 func (*DivergedRange) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{32}
+	return file_georep_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DivergedRange) GetRange() *Range {
@@ -2847,7 +2903,7 @@ type DiffResponse struct {
 
 func (x *DiffResponse) Reset() {
 	*x = DiffResponse{}
-	mi := &file_georep_proto_msgTypes[33]
+	mi := &file_georep_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2859,7 +2915,7 @@ func (x *DiffResponse) String() string {
 func (*DiffResponse) ProtoMessage() {}
 
 func (x *DiffResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[33]
+	mi := &file_georep_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2872,7 +2928,7 @@ func (x *DiffResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffResponse.ProtoReflect.Descriptor instead.
 func (*DiffResponse) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{33}
+	return file_georep_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DiffResponse) GetDiverged() []*DivergedRange {
@@ -2911,7 +2967,7 @@ type ConvergeConfig struct {
 
 func (x *ConvergeConfig) Reset() {
 	*x = ConvergeConfig{}
-	mi := &file_georep_proto_msgTypes[34]
+	mi := &file_georep_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2923,7 +2979,7 @@ func (x *ConvergeConfig) String() string {
 func (*ConvergeConfig) ProtoMessage() {}
 
 func (x *ConvergeConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[34]
+	mi := &file_georep_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2936,7 +2992,7 @@ func (x *ConvergeConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeConfig.ProtoReflect.Descriptor instead.
 func (*ConvergeConfig) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{34}
+	return file_georep_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ConvergeConfig) GetCluster() string {
@@ -3047,7 +3103,7 @@ type ConvergeEvent struct {
 
 func (x *ConvergeEvent) Reset() {
 	*x = ConvergeEvent{}
-	mi := &file_georep_proto_msgTypes[35]
+	mi := &file_georep_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3059,7 +3115,7 @@ func (x *ConvergeEvent) String() string {
 func (*ConvergeEvent) ProtoMessage() {}
 
 func (x *ConvergeEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[35]
+	mi := &file_georep_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3072,7 +3128,7 @@ func (x *ConvergeEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeEvent.ProtoReflect.Descriptor instead.
 func (*ConvergeEvent) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{35}
+	return file_georep_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ConvergeEvent) GetNowMillis() int64 {
@@ -3358,7 +3414,7 @@ type ConvergeNothing struct {
 
 func (x *ConvergeNothing) Reset() {
 	*x = ConvergeNothing{}
-	mi := &file_georep_proto_msgTypes[36]
+	mi := &file_georep_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3370,7 +3426,7 @@ func (x *ConvergeNothing) String() string {
 func (*ConvergeNothing) ProtoMessage() {}
 
 func (x *ConvergeNothing) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[36]
+	mi := &file_georep_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3383,7 +3439,7 @@ func (x *ConvergeNothing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeNothing.ProtoReflect.Descriptor instead.
 func (*ConvergeNothing) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{36}
+	return file_georep_proto_rawDescGZIP(), []int{37}
 }
 
 // ConvergeLead: this controller leads; the term is above that of every earlier leader
@@ -3397,7 +3453,7 @@ type ConvergeLead struct {
 
 func (x *ConvergeLead) Reset() {
 	*x = ConvergeLead{}
-	mi := &file_georep_proto_msgTypes[37]
+	mi := &file_georep_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3409,7 +3465,7 @@ func (x *ConvergeLead) String() string {
 func (*ConvergeLead) ProtoMessage() {}
 
 func (x *ConvergeLead) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[37]
+	mi := &file_georep_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3422,7 +3478,7 @@ func (x *ConvergeLead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeLead.ProtoReflect.Descriptor instead.
 func (*ConvergeLead) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{37}
+	return file_georep_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ConvergeLead) GetTerm() uint64 {
@@ -3441,7 +3497,7 @@ type ConvergeMembers struct {
 
 func (x *ConvergeMembers) Reset() {
 	*x = ConvergeMembers{}
-	mi := &file_georep_proto_msgTypes[38]
+	mi := &file_georep_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3453,7 +3509,7 @@ func (x *ConvergeMembers) String() string {
 func (*ConvergeMembers) ProtoMessage() {}
 
 func (x *ConvergeMembers) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[38]
+	mi := &file_georep_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3466,7 +3522,7 @@ func (x *ConvergeMembers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeMembers.ProtoReflect.Descriptor instead.
 func (*ConvergeMembers) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{38}
+	return file_georep_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ConvergeMembers) GetClusters() []string {
@@ -3486,7 +3542,7 @@ type ConvergeCold struct {
 
 func (x *ConvergeCold) Reset() {
 	*x = ConvergeCold{}
-	mi := &file_georep_proto_msgTypes[39]
+	mi := &file_georep_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3498,7 +3554,7 @@ func (x *ConvergeCold) String() string {
 func (*ConvergeCold) ProtoMessage() {}
 
 func (x *ConvergeCold) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[39]
+	mi := &file_georep_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3511,7 +3567,7 @@ func (x *ConvergeCold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeCold.ProtoReflect.Descriptor instead.
 func (*ConvergeCold) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{39}
+	return file_georep_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ConvergeCold) GetBoundaries() []uint32 {
@@ -3531,7 +3587,7 @@ type ConvergePush struct {
 
 func (x *ConvergePush) Reset() {
 	*x = ConvergePush{}
-	mi := &file_georep_proto_msgTypes[40]
+	mi := &file_georep_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3543,7 +3599,7 @@ func (x *ConvergePush) String() string {
 func (*ConvergePush) ProtoMessage() {}
 
 func (x *ConvergePush) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[40]
+	mi := &file_georep_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3556,7 +3612,7 @@ func (x *ConvergePush) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergePush.ProtoReflect.Descriptor instead.
 func (*ConvergePush) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{40}
+	return file_georep_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ConvergePush) GetToken() uint64 {
@@ -3584,7 +3640,7 @@ type ConvergePushAnswer struct {
 
 func (x *ConvergePushAnswer) Reset() {
 	*x = ConvergePushAnswer{}
-	mi := &file_georep_proto_msgTypes[41]
+	mi := &file_georep_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3596,7 +3652,7 @@ func (x *ConvergePushAnswer) String() string {
 func (*ConvergePushAnswer) ProtoMessage() {}
 
 func (x *ConvergePushAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[41]
+	mi := &file_georep_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3609,7 +3665,7 @@ func (x *ConvergePushAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergePushAnswer.ProtoReflect.Descriptor instead.
 func (*ConvergePushAnswer) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{41}
+	return file_georep_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ConvergePushAnswer) GetCluster() string {
@@ -3648,7 +3704,7 @@ type ConvergePushFailure struct {
 
 func (x *ConvergePushFailure) Reset() {
 	*x = ConvergePushFailure{}
-	mi := &file_georep_proto_msgTypes[42]
+	mi := &file_georep_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3660,7 +3716,7 @@ func (x *ConvergePushFailure) String() string {
 func (*ConvergePushFailure) ProtoMessage() {}
 
 func (x *ConvergePushFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[42]
+	mi := &file_georep_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3673,7 +3729,7 @@ func (x *ConvergePushFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergePushFailure.ProtoReflect.Descriptor instead.
 func (*ConvergePushFailure) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{42}
+	return file_georep_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ConvergePushFailure) GetCluster() string {
@@ -3722,7 +3778,7 @@ type ConvergeCommit struct {
 
 func (x *ConvergeCommit) Reset() {
 	*x = ConvergeCommit{}
-	mi := &file_georep_proto_msgTypes[43]
+	mi := &file_georep_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3734,7 +3790,7 @@ func (x *ConvergeCommit) String() string {
 func (*ConvergeCommit) ProtoMessage() {}
 
 func (x *ConvergeCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[43]
+	mi := &file_georep_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3747,7 +3803,7 @@ func (x *ConvergeCommit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeCommit.ProtoReflect.Descriptor instead.
 func (*ConvergeCommit) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{43}
+	return file_georep_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ConvergeCommit) GetToken() uint64 {
@@ -3774,7 +3830,7 @@ type ConvergeFailure struct {
 
 func (x *ConvergeFailure) Reset() {
 	*x = ConvergeFailure{}
-	mi := &file_georep_proto_msgTypes[44]
+	mi := &file_georep_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3786,7 +3842,7 @@ func (x *ConvergeFailure) String() string {
 func (*ConvergeFailure) ProtoMessage() {}
 
 func (x *ConvergeFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[44]
+	mi := &file_georep_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3799,7 +3855,7 @@ func (x *ConvergeFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeFailure.ProtoReflect.Descriptor instead.
 func (*ConvergeFailure) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{44}
+	return file_georep_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ConvergeFailure) GetToken() uint64 {
@@ -3826,7 +3882,7 @@ type ConvergeSplit struct {
 
 func (x *ConvergeSplit) Reset() {
 	*x = ConvergeSplit{}
-	mi := &file_georep_proto_msgTypes[45]
+	mi := &file_georep_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3838,7 +3894,7 @@ func (x *ConvergeSplit) String() string {
 func (*ConvergeSplit) ProtoMessage() {}
 
 func (x *ConvergeSplit) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[45]
+	mi := &file_georep_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3851,7 +3907,7 @@ func (x *ConvergeSplit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeSplit.ProtoReflect.Descriptor instead.
 func (*ConvergeSplit) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{45}
+	return file_georep_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ConvergeSplit) GetWish() uint64 {
@@ -3879,7 +3935,7 @@ type ConvergeMerge struct {
 
 func (x *ConvergeMerge) Reset() {
 	*x = ConvergeMerge{}
-	mi := &file_georep_proto_msgTypes[46]
+	mi := &file_georep_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3891,7 +3947,7 @@ func (x *ConvergeMerge) String() string {
 func (*ConvergeMerge) ProtoMessage() {}
 
 func (x *ConvergeMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[46]
+	mi := &file_georep_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3904,7 +3960,7 @@ func (x *ConvergeMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeMerge.ProtoReflect.Descriptor instead.
 func (*ConvergeMerge) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{46}
+	return file_georep_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ConvergeMerge) GetWish() uint64 {
@@ -3939,7 +3995,7 @@ type ConvergeRebucket struct {
 
 func (x *ConvergeRebucket) Reset() {
 	*x = ConvergeRebucket{}
-	mi := &file_georep_proto_msgTypes[47]
+	mi := &file_georep_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3951,7 +4007,7 @@ func (x *ConvergeRebucket) String() string {
 func (*ConvergeRebucket) ProtoMessage() {}
 
 func (x *ConvergeRebucket) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[47]
+	mi := &file_georep_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3964,7 +4020,7 @@ func (x *ConvergeRebucket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeRebucket.ProtoReflect.Descriptor instead.
 func (*ConvergeRebucket) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{47}
+	return file_georep_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ConvergeRebucket) GetWish() uint64 {
@@ -4000,7 +4056,7 @@ type ConvergeCancel struct {
 
 func (x *ConvergeCancel) Reset() {
 	*x = ConvergeCancel{}
-	mi := &file_georep_proto_msgTypes[48]
+	mi := &file_georep_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4012,7 +4068,7 @@ func (x *ConvergeCancel) String() string {
 func (*ConvergeCancel) ProtoMessage() {}
 
 func (x *ConvergeCancel) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[48]
+	mi := &file_georep_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4025,7 +4081,7 @@ func (x *ConvergeCancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeCancel.ProtoReflect.Descriptor instead.
 func (*ConvergeCancel) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{48}
+	return file_georep_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ConvergeCancel) GetWish() uint64 {
@@ -4064,7 +4120,7 @@ type ConvergeAction struct {
 
 func (x *ConvergeAction) Reset() {
 	*x = ConvergeAction{}
-	mi := &file_georep_proto_msgTypes[49]
+	mi := &file_georep_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4076,7 +4132,7 @@ func (x *ConvergeAction) String() string {
 func (*ConvergeAction) ProtoMessage() {}
 
 func (x *ConvergeAction) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[49]
+	mi := &file_georep_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4089,7 +4145,7 @@ func (x *ConvergeAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeAction.ProtoReflect.Descriptor instead.
 func (*ConvergeAction) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{49}
+	return file_georep_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ConvergeAction) GetAction() isConvergeAction_Action {
@@ -4174,7 +4230,7 @@ type ConvergeSend struct {
 
 func (x *ConvergeSend) Reset() {
 	*x = ConvergeSend{}
-	mi := &file_georep_proto_msgTypes[50]
+	mi := &file_georep_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4186,7 +4242,7 @@ func (x *ConvergeSend) String() string {
 func (*ConvergeSend) ProtoMessage() {}
 
 func (x *ConvergeSend) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[50]
+	mi := &file_georep_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4199,7 +4255,7 @@ func (x *ConvergeSend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeSend.ProtoReflect.Descriptor instead.
 func (*ConvergeSend) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{50}
+	return file_georep_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ConvergeSend) GetCluster() string {
@@ -4233,7 +4289,7 @@ type ConvergeReply struct {
 
 func (x *ConvergeReply) Reset() {
 	*x = ConvergeReply{}
-	mi := &file_georep_proto_msgTypes[51]
+	mi := &file_georep_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4245,7 +4301,7 @@ func (x *ConvergeReply) String() string {
 func (*ConvergeReply) ProtoMessage() {}
 
 func (x *ConvergeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[51]
+	mi := &file_georep_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4258,7 +4314,7 @@ func (x *ConvergeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeReply.ProtoReflect.Descriptor instead.
 func (*ConvergeReply) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{51}
+	return file_georep_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ConvergeReply) GetToken() uint64 {
@@ -4295,7 +4351,7 @@ type ConvergeMutation struct {
 
 func (x *ConvergeMutation) Reset() {
 	*x = ConvergeMutation{}
-	mi := &file_georep_proto_msgTypes[52]
+	mi := &file_georep_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4307,7 +4363,7 @@ func (x *ConvergeMutation) String() string {
 func (*ConvergeMutation) ProtoMessage() {}
 
 func (x *ConvergeMutation) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[52]
+	mi := &file_georep_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4320,7 +4376,7 @@ func (x *ConvergeMutation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeMutation.ProtoReflect.Descriptor instead.
 func (*ConvergeMutation) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{52}
+	return file_georep_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ConvergeMutation) GetToken() uint64 {
@@ -4376,7 +4432,7 @@ type ConvergeVerdict struct {
 
 func (x *ConvergeVerdict) Reset() {
 	*x = ConvergeVerdict{}
-	mi := &file_georep_proto_msgTypes[53]
+	mi := &file_georep_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4388,7 +4444,7 @@ func (x *ConvergeVerdict) String() string {
 func (*ConvergeVerdict) ProtoMessage() {}
 
 func (x *ConvergeVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[53]
+	mi := &file_georep_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4401,7 +4457,7 @@ func (x *ConvergeVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeVerdict.ProtoReflect.Descriptor instead.
 func (*ConvergeVerdict) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{53}
+	return file_georep_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ConvergeVerdict) GetWish() uint64 {
@@ -4437,7 +4493,7 @@ type ConvergeResult struct {
 
 func (x *ConvergeResult) Reset() {
 	*x = ConvergeResult{}
-	mi := &file_georep_proto_msgTypes[54]
+	mi := &file_georep_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4449,7 +4505,7 @@ func (x *ConvergeResult) String() string {
 func (*ConvergeResult) ProtoMessage() {}
 
 func (x *ConvergeResult) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[54]
+	mi := &file_georep_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4462,7 +4518,7 @@ func (x *ConvergeResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeResult.ProtoReflect.Descriptor instead.
 func (*ConvergeResult) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{54}
+	return file_georep_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ConvergeResult) GetActions() []*ConvergeAction {
@@ -4505,7 +4561,7 @@ type PeerConvergence struct {
 
 func (x *PeerConvergence) Reset() {
 	*x = PeerConvergence{}
-	mi := &file_georep_proto_msgTypes[55]
+	mi := &file_georep_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4517,7 +4573,7 @@ func (x *PeerConvergence) String() string {
 func (*PeerConvergence) ProtoMessage() {}
 
 func (x *PeerConvergence) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[55]
+	mi := &file_georep_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4530,7 +4586,7 @@ func (x *PeerConvergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PeerConvergence.ProtoReflect.Descriptor instead.
 func (*PeerConvergence) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{55}
+	return file_georep_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PeerConvergence) GetCluster() string {
@@ -4643,7 +4699,7 @@ type ManualMark struct {
 
 func (x *ManualMark) Reset() {
 	*x = ManualMark{}
-	mi := &file_georep_proto_msgTypes[56]
+	mi := &file_georep_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4655,7 +4711,7 @@ func (x *ManualMark) String() string {
 func (*ManualMark) ProtoMessage() {}
 
 func (x *ManualMark) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[56]
+	mi := &file_georep_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4668,7 +4724,7 @@ func (x *ManualMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManualMark.ProtoReflect.Descriptor instead.
 func (*ManualMark) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{56}
+	return file_georep_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ManualMark) GetBoundary() uint32 {
@@ -4720,7 +4776,7 @@ type ConvergeStatus struct {
 
 func (x *ConvergeStatus) Reset() {
 	*x = ConvergeStatus{}
-	mi := &file_georep_proto_msgTypes[57]
+	mi := &file_georep_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4732,7 +4788,7 @@ func (x *ConvergeStatus) String() string {
 func (*ConvergeStatus) ProtoMessage() {}
 
 func (x *ConvergeStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[57]
+	mi := &file_georep_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4745,7 +4801,7 @@ func (x *ConvergeStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeStatus.ProtoReflect.Descriptor instead.
 func (*ConvergeStatus) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{57}
+	return file_georep_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ConvergeStatus) GetLeading() bool {
@@ -4857,11 +4913,12 @@ const file_georep_proto_rawDesc = "" +
 	"\vgenerations\x18\v \x03(\v2%.georep.v1.PeerState.GenerationsEntryR\vgenerations\x1a>\n" +
 	"\x10GenerationsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"m\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x87\x01\n" +
 	"\tPeerCheck\x120\n" +
 	"\averdict\x18\x01 \x01(\x0e2\x16.georep.v1.PeerVerdictR\averdict\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detail\"\xae\x02\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x18\n" +
+	"\aprepare\x18\x04 \x01(\bR\aprepare\"\xae\x02\n" +
 	"\fStateRequest\x12#\n" +
 	"\rmetadata_json\x18\x01 \x01(\tR\fmetadataJson\x12\x18\n" +
 	"\acluster\x18\x02 \x01(\tR\acluster\x12\x14\n" +
@@ -4948,7 +5005,10 @@ const file_georep_proto_rawDesc = "" +
 	"\asegment\x18\x03 \x01(\x04R\asegment\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x04 \x01(\x04R\n" +
-	"generation\"j\n" +
+	"generation\"6\n" +
+	"\n" +
+	"OriginKeys\x12(\n" +
+	"\x04keys\x18\x01 \x03(\v2\x14.georep.v1.OriginKeyR\x04keys\"j\n" +
 	"\x10WatermarkRequest\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x18\n" +
 	"\asegment\x18\x02 \x01(\x04R\asegment\x12&\n" +
@@ -5246,7 +5306,7 @@ func file_georep_proto_rawDescGZIP() []byte {
 }
 
 var file_georep_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_georep_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
+var file_georep_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_georep_proto_goTypes = []any{
 	(Profile)(0),                // 0: georep.v1.Profile
 	(SegmentState)(0),           // 1: georep.v1.SegmentState
@@ -5268,52 +5328,53 @@ var file_georep_proto_goTypes = []any{
 	(*BudgetConfig)(nil),        // 17: georep.v1.BudgetConfig
 	(*BudgetStatus)(nil),        // 18: georep.v1.BudgetStatus
 	(*OriginKey)(nil),           // 19: georep.v1.OriginKey
-	(*WatermarkRequest)(nil),    // 20: georep.v1.WatermarkRequest
-	(*WatermarkResponse)(nil),   // 21: georep.v1.WatermarkResponse
-	(*DedupEntry)(nil),          // 22: georep.v1.DedupEntry
-	(*DedupStatus)(nil),         // 23: georep.v1.DedupStatus
-	(*ShapeSegment)(nil),        // 24: georep.v1.ShapeSegment
-	(*Shape)(nil),               // 25: georep.v1.Shape
-	(*Cut)(nil),                 // 26: georep.v1.Cut
-	(*LayoutCaps)(nil),          // 27: georep.v1.LayoutCaps
-	(*TopicState)(nil),          // 28: georep.v1.TopicState
-	(*ExchangeRequest)(nil),     // 29: georep.v1.ExchangeRequest
-	(*ExchangeResponse)(nil),    // 30: georep.v1.ExchangeResponse
-	(*ExchangeAnswer)(nil),      // 31: georep.v1.ExchangeAnswer
-	(*LayoutChild)(nil),         // 32: georep.v1.LayoutChild
-	(*LayoutOp)(nil),            // 33: georep.v1.LayoutOp
-	(*JoinRequest)(nil),         // 34: georep.v1.JoinRequest
-	(*PlanRequest)(nil),         // 35: georep.v1.PlanRequest
-	(*PlanResponse)(nil),        // 36: georep.v1.PlanResponse
-	(*DiffRequest)(nil),         // 37: georep.v1.DiffRequest
-	(*DivergedRange)(nil),       // 38: georep.v1.DivergedRange
-	(*DiffResponse)(nil),        // 39: georep.v1.DiffResponse
-	(*ConvergeConfig)(nil),      // 40: georep.v1.ConvergeConfig
-	(*ConvergeEvent)(nil),       // 41: georep.v1.ConvergeEvent
-	(*ConvergeNothing)(nil),     // 42: georep.v1.ConvergeNothing
-	(*ConvergeLead)(nil),        // 43: georep.v1.ConvergeLead
-	(*ConvergeMembers)(nil),     // 44: georep.v1.ConvergeMembers
-	(*ConvergeCold)(nil),        // 45: georep.v1.ConvergeCold
-	(*ConvergePush)(nil),        // 46: georep.v1.ConvergePush
-	(*ConvergePushAnswer)(nil),  // 47: georep.v1.ConvergePushAnswer
-	(*ConvergePushFailure)(nil), // 48: georep.v1.ConvergePushFailure
-	(*ConvergeCommit)(nil),      // 49: georep.v1.ConvergeCommit
-	(*ConvergeFailure)(nil),     // 50: georep.v1.ConvergeFailure
-	(*ConvergeSplit)(nil),       // 51: georep.v1.ConvergeSplit
-	(*ConvergeMerge)(nil),       // 52: georep.v1.ConvergeMerge
-	(*ConvergeRebucket)(nil),    // 53: georep.v1.ConvergeRebucket
-	(*ConvergeCancel)(nil),      // 54: georep.v1.ConvergeCancel
-	(*ConvergeAction)(nil),      // 55: georep.v1.ConvergeAction
-	(*ConvergeSend)(nil),        // 56: georep.v1.ConvergeSend
-	(*ConvergeReply)(nil),       // 57: georep.v1.ConvergeReply
-	(*ConvergeMutation)(nil),    // 58: georep.v1.ConvergeMutation
-	(*ConvergeVerdict)(nil),     // 59: georep.v1.ConvergeVerdict
-	(*ConvergeResult)(nil),      // 60: georep.v1.ConvergeResult
-	(*PeerConvergence)(nil),     // 61: georep.v1.PeerConvergence
-	(*ManualMark)(nil),          // 62: georep.v1.ManualMark
-	(*ConvergeStatus)(nil),      // 63: georep.v1.ConvergeStatus
-	nil,                         // 64: georep.v1.PeerState.GenerationsEntry
-	nil,                         // 65: georep.v1.ConvergeMutation.PropertiesEntry
+	(*OriginKeys)(nil),          // 20: georep.v1.OriginKeys
+	(*WatermarkRequest)(nil),    // 21: georep.v1.WatermarkRequest
+	(*WatermarkResponse)(nil),   // 22: georep.v1.WatermarkResponse
+	(*DedupEntry)(nil),          // 23: georep.v1.DedupEntry
+	(*DedupStatus)(nil),         // 24: georep.v1.DedupStatus
+	(*ShapeSegment)(nil),        // 25: georep.v1.ShapeSegment
+	(*Shape)(nil),               // 26: georep.v1.Shape
+	(*Cut)(nil),                 // 27: georep.v1.Cut
+	(*LayoutCaps)(nil),          // 28: georep.v1.LayoutCaps
+	(*TopicState)(nil),          // 29: georep.v1.TopicState
+	(*ExchangeRequest)(nil),     // 30: georep.v1.ExchangeRequest
+	(*ExchangeResponse)(nil),    // 31: georep.v1.ExchangeResponse
+	(*ExchangeAnswer)(nil),      // 32: georep.v1.ExchangeAnswer
+	(*LayoutChild)(nil),         // 33: georep.v1.LayoutChild
+	(*LayoutOp)(nil),            // 34: georep.v1.LayoutOp
+	(*JoinRequest)(nil),         // 35: georep.v1.JoinRequest
+	(*PlanRequest)(nil),         // 36: georep.v1.PlanRequest
+	(*PlanResponse)(nil),        // 37: georep.v1.PlanResponse
+	(*DiffRequest)(nil),         // 38: georep.v1.DiffRequest
+	(*DivergedRange)(nil),       // 39: georep.v1.DivergedRange
+	(*DiffResponse)(nil),        // 40: georep.v1.DiffResponse
+	(*ConvergeConfig)(nil),      // 41: georep.v1.ConvergeConfig
+	(*ConvergeEvent)(nil),       // 42: georep.v1.ConvergeEvent
+	(*ConvergeNothing)(nil),     // 43: georep.v1.ConvergeNothing
+	(*ConvergeLead)(nil),        // 44: georep.v1.ConvergeLead
+	(*ConvergeMembers)(nil),     // 45: georep.v1.ConvergeMembers
+	(*ConvergeCold)(nil),        // 46: georep.v1.ConvergeCold
+	(*ConvergePush)(nil),        // 47: georep.v1.ConvergePush
+	(*ConvergePushAnswer)(nil),  // 48: georep.v1.ConvergePushAnswer
+	(*ConvergePushFailure)(nil), // 49: georep.v1.ConvergePushFailure
+	(*ConvergeCommit)(nil),      // 50: georep.v1.ConvergeCommit
+	(*ConvergeFailure)(nil),     // 51: georep.v1.ConvergeFailure
+	(*ConvergeSplit)(nil),       // 52: georep.v1.ConvergeSplit
+	(*ConvergeMerge)(nil),       // 53: georep.v1.ConvergeMerge
+	(*ConvergeRebucket)(nil),    // 54: georep.v1.ConvergeRebucket
+	(*ConvergeCancel)(nil),      // 55: georep.v1.ConvergeCancel
+	(*ConvergeAction)(nil),      // 56: georep.v1.ConvergeAction
+	(*ConvergeSend)(nil),        // 57: georep.v1.ConvergeSend
+	(*ConvergeReply)(nil),       // 58: georep.v1.ConvergeReply
+	(*ConvergeMutation)(nil),    // 59: georep.v1.ConvergeMutation
+	(*ConvergeVerdict)(nil),     // 60: georep.v1.ConvergeVerdict
+	(*ConvergeResult)(nil),      // 61: georep.v1.ConvergeResult
+	(*PeerConvergence)(nil),     // 62: georep.v1.PeerConvergence
+	(*ManualMark)(nil),          // 63: georep.v1.ManualMark
+	(*ConvergeStatus)(nil),      // 64: georep.v1.ConvergeStatus
+	nil,                         // 65: georep.v1.PeerState.GenerationsEntry
+	nil,                         // 66: georep.v1.ConvergeMutation.PropertiesEntry
 }
 var file_georep_proto_depIdxs = []int32{
 	6,  // 0: georep.v1.Segment.range:type_name -> georep.v1.Range
@@ -5321,7 +5382,7 @@ var file_georep_proto_depIdxs = []int32{
 	0,  // 2: georep.v1.Segment.profile:type_name -> georep.v1.Profile
 	7,  // 3: georep.v1.Layout.segments:type_name -> georep.v1.Segment
 	8,  // 4: georep.v1.PeerState.layout:type_name -> georep.v1.Layout
-	64, // 5: georep.v1.PeerState.generations:type_name -> georep.v1.PeerState.GenerationsEntry
+	65, // 5: georep.v1.PeerState.generations:type_name -> georep.v1.PeerState.GenerationsEntry
 	2,  // 6: georep.v1.PeerCheck.verdict:type_name -> georep.v1.PeerVerdict
 	0,  // 7: georep.v1.StateRequest.default_profile:type_name -> georep.v1.Profile
 	6,  // 8: georep.v1.WindowConfig.range:type_name -> georep.v1.Range
@@ -5334,75 +5395,76 @@ var file_georep_proto_depIdxs = []int32{
 	13, // 15: georep.v1.WindowStatus.horizon:type_name -> georep.v1.Position
 	17, // 16: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
 	15, // 17: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
-	19, // 18: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
-	3,  // 19: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
-	13, // 20: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
-	19, // 21: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
-	13, // 22: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
-	22, // 23: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
-	0,  // 24: georep.v1.Shape.profile:type_name -> georep.v1.Profile
-	24, // 25: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
-	6,  // 26: georep.v1.Cut.parent:type_name -> georep.v1.Range
-	25, // 27: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
-	27, // 28: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
-	26, // 29: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
-	28, // 30: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
-	31, // 31: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
-	4,  // 32: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
-	28, // 33: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
-	6,  // 34: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
-	5,  // 35: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
-	32, // 36: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
-	8,  // 37: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
-	8,  // 38: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
-	8,  // 39: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
-	27, // 40: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
-	25, // 41: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
-	33, // 42: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
-	8,  // 43: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
-	8,  // 44: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
-	6,  // 45: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
-	38, // 46: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
-	27, // 47: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
-	0,  // 48: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
-	43, // 49: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
-	42, // 50: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
-	44, // 51: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
-	27, // 52: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
-	45, // 53: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
-	46, // 54: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
-	47, // 55: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
-	48, // 56: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
-	49, // 57: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
-	50, // 58: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
-	51, // 59: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
-	52, // 60: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
-	53, // 61: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
-	54, // 62: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
-	42, // 63: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
-	28, // 64: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
-	31, // 65: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
-	56, // 66: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
-	57, // 67: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
-	58, // 68: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
-	59, // 69: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
-	28, // 70: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
-	31, // 71: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
-	33, // 72: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
-	65, // 73: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
-	4,  // 74: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
-	55, // 75: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
-	38, // 76: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
-	27, // 77: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
-	27, // 78: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
-	27, // 79: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
-	62, // 80: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
-	61, // 81: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
-	82, // [82:82] is the sub-list for method output_type
-	82, // [82:82] is the sub-list for method input_type
-	82, // [82:82] is the sub-list for extension type_name
-	82, // [82:82] is the sub-list for extension extendee
-	0,  // [0:82] is the sub-list for field type_name
+	19, // 18: georep.v1.OriginKeys.keys:type_name -> georep.v1.OriginKey
+	19, // 19: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
+	3,  // 20: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
+	13, // 21: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
+	19, // 22: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
+	13, // 23: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
+	23, // 24: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
+	0,  // 25: georep.v1.Shape.profile:type_name -> georep.v1.Profile
+	25, // 26: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
+	6,  // 27: georep.v1.Cut.parent:type_name -> georep.v1.Range
+	26, // 28: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
+	28, // 29: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
+	27, // 30: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
+	29, // 31: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
+	32, // 32: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
+	4,  // 33: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
+	29, // 34: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
+	6,  // 35: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
+	5,  // 36: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
+	33, // 37: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
+	8,  // 38: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
+	8,  // 39: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
+	8,  // 40: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
+	28, // 41: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
+	26, // 42: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
+	34, // 43: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
+	8,  // 44: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
+	8,  // 45: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
+	6,  // 46: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
+	39, // 47: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
+	28, // 48: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
+	0,  // 49: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
+	44, // 50: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
+	43, // 51: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
+	45, // 52: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
+	28, // 53: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
+	46, // 54: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
+	47, // 55: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
+	48, // 56: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
+	49, // 57: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
+	50, // 58: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
+	51, // 59: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
+	52, // 60: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
+	53, // 61: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
+	54, // 62: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
+	55, // 63: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
+	43, // 64: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
+	29, // 65: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
+	32, // 66: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
+	57, // 67: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
+	58, // 68: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
+	59, // 69: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
+	60, // 70: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
+	29, // 71: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
+	32, // 72: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
+	34, // 73: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
+	66, // 74: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
+	4,  // 75: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
+	56, // 76: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
+	39, // 77: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
+	28, // 78: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
+	28, // 79: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
+	28, // 80: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
+	63, // 81: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
+	62, // 82: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
+	83, // [83:83] is the sub-list for method output_type
+	83, // [83:83] is the sub-list for method input_type
+	83, // [83:83] is the sub-list for extension type_name
+	83, // [83:83] is the sub-list for extension extendee
+	0,  // [0:83] is the sub-list for field type_name
 }
 
 func init() { file_georep_proto_init() }
@@ -5410,9 +5472,9 @@ func file_georep_proto_init() {
 	if File_georep_proto != nil {
 		return
 	}
-	file_georep_proto_msgTypes[15].OneofWrappers = []any{}
 	file_georep_proto_msgTypes[16].OneofWrappers = []any{}
-	file_georep_proto_msgTypes[35].OneofWrappers = []any{
+	file_georep_proto_msgTypes[17].OneofWrappers = []any{}
+	file_georep_proto_msgTypes[36].OneofWrappers = []any{
 		(*ConvergeEvent_Stored)(nil),
 		(*ConvergeEvent_Lead)(nil),
 		(*ConvergeEvent_Resign)(nil),
@@ -5431,7 +5493,7 @@ func file_georep_proto_init() {
 		(*ConvergeEvent_Drained)(nil),
 		(*ConvergeEvent_Tick)(nil),
 	}
-	file_georep_proto_msgTypes[49].OneofWrappers = []any{
+	file_georep_proto_msgTypes[50].OneofWrappers = []any{
 		(*ConvergeAction_Push)(nil),
 		(*ConvergeAction_Answer)(nil),
 		(*ConvergeAction_Mutate)(nil),
@@ -5443,7 +5505,7 @@ func file_georep_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_georep_proto_rawDesc), len(file_georep_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   60,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

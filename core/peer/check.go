@@ -30,6 +30,12 @@ const (
 // Check says whether the cluster of local may write to that of remote. It never
 // fails: what can not be understood is a verdict too. A nil remote is one that
 // has not answered.
+//
+// The remote runs the same check on the state that a handshake brings, with the
+// sides as they are here: Prepare says that its record lacks nothing but what its
+// leader can write. So a topic that only receives, in a namespace that names no
+// remote, is made ready by the first cluster that may write to it, and no caller
+// that may not write makes it write anything.
 func Check(local, remote *pb.PeerState) *pb.PeerCheck {
 	switch {
 	case remote.GetProtocolVersion() == 0:
@@ -43,8 +49,6 @@ func Check(local, remote *pb.PeerState) *pb.PeerCheck {
 		return incompatible(ReasonSameCluster, "the remote calls itself %q, as this cluster does", remote.GetCluster())
 	case remote.GetTopic() != local.GetTopic():
 		return incompatible(ReasonTopic, "the remote's state is about %q, not %q", remote.GetTopic(), local.GetTopic())
-	case remote.GetInstance() == "":
-		return unsupported(ReasonNoInstance, "the remote's topic has no instance id yet")
 	}
 	dst, err := ToLayout(remote.GetLayout())
 	if err != nil {
@@ -54,7 +58,12 @@ func Check(local, remote *pb.PeerState) *pb.PeerCheck {
 	if err != nil {
 		return unsupported(ReasonLocalState, "this cluster's layout: %v", err)
 	}
-	return checkLayouts(src, dst)
+	c := checkLayouts(src, dst)
+	if remote.GetInstance() == "" && (c.GetPrepare() || c.GetVerdict() == pb.PeerVerdict_PEER_VERDICT_SUPPORTED) {
+		c = unsupported(ReasonNoInstance, "the remote's topic has no instance id yet")
+		c.Prepare = true
+	}
+	return c
 }
 
 func checkLayouts(src, dst *layout.Layout) *pb.PeerCheck {
@@ -72,7 +81,9 @@ func checkLayouts(src, dst *layout.Layout) *pb.PeerCheck {
 	}
 	for _, s := range dst.Active() {
 		if !s.BucketsKnown {
-			return unsupported(ReasonBucketsUnknown, "the bucket list of the remote's segment %d is not known", s.ID)
+			c := unsupported(ReasonBucketsUnknown, "the bucket list of the remote's segment %d is not known", s.ID)
+			c.Prepare = true
+			return c
 		}
 	}
 	return &pb.PeerCheck{Verdict: pb.PeerVerdict_PEER_VERDICT_SUPPORTED}

@@ -96,6 +96,36 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A remote prepares its topic for a caller that may write to it afterwards, and
+// for no other.
+func TestCheckPrepare(t *testing.T) {
+	cases := []struct {
+		name    string
+		edit    func(local, remote *pb.PeerState)
+		reason  string
+		prepare bool
+	}{
+		{"nothing lacks", func(_, _ *pb.PeerState) {}, "", false},
+		{"no instance", func(_, r *pb.PeerState) { r.Instance = "" }, ReasonNoInstance, true},
+		{"no bucket list", func(_, r *pb.PeerState) { r.Layout.Segments[0].BucketsKnown = false }, ReasonBucketsUnknown, true},
+		{"neither", func(_, r *pb.PeerState) { r.Instance, r.Layout.Segments[0].BucketsKnown = "", false }, ReasonNoInstance, true},
+		{"another profile", func(_, r *pb.PeerState) { r.Instance, r.Layout.Segments[0].Profile = "", m1 }, ReasonProfile, false},
+		{"a legacy topic", func(_, r *pb.PeerState) { r.Instance, r.Layout.Segments[0].Legacy = "", "persistent://a/b/c" }, ReasonLegacy, false},
+		{"another topic", func(_, r *pb.PeerState) { r.Instance, r.Topic = "", r.Topic+"2" }, ReasonTopic, false},
+		{"the remote itself", func(l, r *pb.PeerState) { r.Instance, r.Cluster = "", l.Cluster }, ReasonSameCluster, false},
+		{"a caller without instance", func(l, r *pb.PeerState) { l.Instance, r.Instance = "", "" }, ReasonLocalState, false},
+		{"a caller without layout", func(l, r *pb.PeerState) { l.Layout, r.Instance = nil, "" }, ReasonLocalState, false},
+		{"another protocol", func(l, r *pb.PeerState) { l.ProtocolVersion, r.Instance = 0, "" }, ReasonProtocolVersion, false},
+	}
+	for _, c := range cases {
+		local, remote := state("eu", active(0, 0, 65535, pip486)), state("us", active(0, 0, 65535, pip486))
+		c.edit(local, remote)
+		if got := Check(local, remote); got.GetPrepare() != c.prepare || got.GetReason() != c.reason {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
 func withParent(s *pb.Segment, parent uint64) *pb.Segment {
 	s.Parents = []uint64{parent}
 	return s

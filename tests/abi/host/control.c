@@ -41,6 +41,17 @@ void check_control(void) {
     CHECK(strstr(verdict(&eu, &none), "\"verdict\":\"PEER_VERDICT_UNSUPPORTED\",\"reason\":\"no-state\""));
     CHECK(strstr(verdict(&eu, &eu), "\"verdict\":\"PEER_VERDICT_INCOMPATIBLE\",\"reason\":\"same-cluster\""));
 
+    /* What a remote holds of segments and topic instances that are gone here, it may forget. */
+    uint8_t gone[256];
+    uint64_t len;
+    buf held =
+        proto_of("DedupStatus", "{\"entries\":[{\"key\":{\"cluster\":\"eu\",\"instance\":\"older\",\"segment\":\"0\"}},"
+                                "{\"key\":{\"cluster\":\"us\",\"instance\":\"older\"}}]}");
+    OK(georep_peer_gone(eu.p, eu.n, held.p, held.n, gone, sizeof gone, &len, &err));
+    CHECK(!strcmp(json_of("OriginKeys", gone, len), "{\"keys\":[{\"cluster\":\"eu\",\"instance\":\"older\"}]}"));
+    STATUS(georep_peer_gone(NULL, 0, held.p, held.n, gone, sizeof gone, &len, &err), GEOREP_E_FORMAT);
+    buf_free(&held);
+
     /* The layout inside a state is the one that the record makes. */
     georep_layout a = layout_of(US_JSON), b = 0;
     uint8_t pa[1024], pb[1024];

@@ -297,6 +297,13 @@ static jint JNICALL j_peerCheck(JNIEnv *env, jclass cls, jlong local, jint local
                                    P(lenOut), P(err));
 }
 
+static jint JNICALL j_peerGone(JNIEnv *env, jclass cls, jlong state, jint stateLen, jlong held, jint heldLen, jlong out,
+                               jlong cap, jlong lenOut, jlong err) {
+    U;
+    return (jint)georep_peer_gone(P(state), (uint32_t)stateLen, P(held), (uint32_t)heldLen, P(out), (uint64_t)cap,
+                                  P(lenOut), P(err));
+}
+
 static jint JNICALL j_convergeNew(JNIEnv *env, jclass cls, jlong config, jint n, jlong out, jlong err) {
     U;
     return (jint)georep_converge_new(P(config), (uint32_t)n, P(out), P(err));
@@ -392,6 +399,7 @@ static const JNINativeMethod methods[] = {
     {"protoFromJson", "(JIJIJJJJ)I", (void *)j_protoFromJson},
     {"stateBuild", "(JIJJJJ)I", (void *)j_stateBuild},
     {"peerCheck", "(JIJIJJJJ)I", (void *)j_peerCheck},
+    {"peerGone", "(JIJIJJJJ)I", (void *)j_peerGone},
     {"convergeNew", "(JIJJ)I", (void *)j_convergeNew},
     {"convergeFree", "(J)I", (void *)j_convergeFree},
     {"convergeStep", "(JJIJ)I", (void *)j_convergeStep},

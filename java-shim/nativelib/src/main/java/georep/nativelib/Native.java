@@ -143,6 +143,9 @@ final class Native {
     static native int peerCheck(long local, int localLen, long remote, int remoteLen, long out, long cap, long lenOut,
                                 long err);
 
+    static native int peerGone(long state, int stateLen, long held, int heldLen, long out, long cap, long lenOut,
+                               long err);
+
     static native int convergeNew(long config, int n, long out, long err);
 
     static native int convergeFree(long converge);

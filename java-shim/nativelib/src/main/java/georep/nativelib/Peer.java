@@ -14,8 +14,9 @@ public final class Peer {
      * @param verdict whether the local cluster may write to the remote
      * @param reason kebab-case, empty when supported
      * @param detail one sentence for people
+     * @param prepare nothing is in the way but what the remote's controller leader has not written yet
      */
-    public record Check(Verdict verdict, String reason, String detail) {}
+    public record Check(Verdict verdict, String reason, String detail, boolean prepare) {}
 
     private Peer() {}
 
@@ -44,14 +45,26 @@ public final class Peer {
         Verdict verdict = Verdict.UNSPECIFIED;
         String reason = "";
         String detail = "";
+        boolean prepare = false;
         while (in.next()) {
             switch (in.field()) {
                 case 1 -> verdict = Verdict.values()[(int) in.varint()];
                 case 2 -> reason = in.string();
                 case 3 -> detail = in.string();
+                case 4 -> prepare = in.varint() != 0;
                 default -> in.skip();
             }
         }
-        return new Check(verdict, reason, detail);
+        return new Check(verdict, reason, detail, prepare);
+    }
+
+    /**
+     * OriginKeys: streams of the cluster of the PeerState that a remote holds (DedupStatus) and may forget. The state
+     * must have been read after the remote's answer.
+     */
+    public static byte[] gone(byte[] state, byte[] held) {
+        return Scratch.local().bytes(1024, (out, cap, len, err) ->
+                Scratch.with(state, (s, sLen) -> Scratch.with(held, (h, hLen) ->
+                        Native.peerGone(s, sLen, h, hLen, out, cap, len, err))));
     }
 }

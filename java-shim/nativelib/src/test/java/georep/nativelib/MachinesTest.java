@@ -149,12 +149,19 @@ class MachinesTest {
         byte[] m1 = Peer.buildState(record("bb", "m1"), "us", topic, 1, 1, 5 << 20, 0, "0.1.0");
         assertThat(Json.fromProto("PeerState", eu))
                 .contains("\"cluster\":\"eu\"", "\"instance\":\"aa\"", "\"counter\":\"8\"");
-        assertThat(Peer.check(eu, us)).isEqualTo(new Peer.Check(Peer.Verdict.SUPPORTED, "", ""));
+        assertThat(Peer.check(eu, us)).isEqualTo(new Peer.Check(Peer.Verdict.SUPPORTED, "", "", false));
         Peer.Check c = Peer.check(eu, m1);
         assertThat(c.verdict()).isEqualTo(Peer.Verdict.INCOMPATIBLE);
         assertThat(c.reason()).isEqualTo("profile");
         assertThat(c.detail()).contains("pip486").contains("m1");
         assertThat(Peer.check(eu, new byte[0]).reason()).isEqualTo("no-state");
+        byte[] bare = Peer.buildState(record("bb", "pip486").replace("georep.instance", "x"), "us", topic, 0, 0, 1, 0,
+                "");
+        assertThat(Peer.check(eu, bare)).matches(x -> x.prepare() && x.reason().equals("no-instance"));
+        String held = "{\"entries\":[{\"key\":{\"cluster\":\"eu\",\"instance\":\"zz\",\"segment\":\"4\"}},"
+                + "{\"key\":{\"cluster\":\"eu\",\"instance\":\"aa\"}}]}";
+        assertThat(Json.fromProto("OriginKeys", Peer.gone(eu, Json.toProto("DedupStatus", held))))
+                .isEqualTo("{\"keys\":[{\"cluster\":\"eu\",\"instance\":\"zz\",\"segment\":\"4\"}]}");
         try (Layout a = Layout.fromState(us); Layout b = Layout.fromProto(a.toProto())) {
             assertThat(a.toJson()).isEqualTo(b.toJson()).contains("PROFILE_PIP486");
         }
