@@ -21,24 +21,44 @@ public final class Federation {
         }
     }
 
+    /**
+     * The namespace replicates from one cluster to the other and not back: the destination knows no cluster but itself.
+     */
+    public static void oneWay(String namespace, Cluster from, Cluster to) throws Exception {
+        introduce(from);
+        introduce(to);
+        register(from, to);
+        create(namespace, Set.of(from.name, to.name), from);
+        create(namespace, to);
+        replicate(from, namespace, names(from, to));
+    }
+
     /** Registers every cluster with its present addresses at every other; repeat it after a restart. */
     public static void introduce(Cluster... clusters) throws Exception {
         for (Cluster at : clusters) {
             for (Cluster c : clusters) {
-                if (at.admin().clusters().getClusters().contains(c.name)) {
-                    at.admin().clusters().updateCluster(c.name, c.addresses());
-                } else {
-                    at.admin().clusters().createCluster(c.name, c.addresses());
-                }
+                register(at, c);
             }
+        }
+    }
+
+    private static void register(Cluster at, Cluster c) throws Exception {
+        if (at.admin().clusters().getClusters().contains(c.name)) {
+            at.admin().clusters().updateCluster(c.name, c.addresses());
+        } else {
+            at.admin().clusters().createCluster(c.name, c.addresses());
         }
     }
 
     /** The namespace exists on every cluster and replicates nowhere yet. */
     public static void create(String namespace, Cluster... clusters) throws Exception {
+        create(namespace, names(clusters), clusters);
+    }
+
+    private static void create(String namespace, Set<String> allowed, Cluster... clusters) throws Exception {
         String tenant = namespace.substring(0, namespace.indexOf('/'));
         for (Cluster c : clusters) {
-            TenantInfo info = TenantInfo.builder().adminRoles(Set.of("admin")).allowedClusters(names(clusters)).build();
+            TenantInfo info = TenantInfo.builder().adminRoles(Set.of("admin")).allowedClusters(allowed).build();
             tenant(c, tenant, info);
             tenant(c, "pulsar", TenantInfo.builder().adminRoles(Set.of("admin")).allowedClusters(Set.of(c.name))
                     .build());

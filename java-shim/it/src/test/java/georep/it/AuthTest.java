@@ -46,6 +46,13 @@ class AuthTest {
             assertThat(Http.get(b.broker, BASE + path, user).status()).as("user " + path).isIn(401, 403);
             assertThat(Http.get(b.broker, BASE + path, admin).status()).as("admin " + path).isEqualTo(200);
         }
+        for (String path : List.of("t/auth/x/state", "t/auth/x/segment/0000-ffff-0/forget", "t/auth/x/pause",
+                "t/auth/x/resume", "t/auth/x/reset-cursor", "t/auth/x/segment/0000-ffff-0/pause",
+                "t/auth/x/segment/0000-ffff-0/resume", "t/auth/x/segment/0000-ffff-0/reset-cursor",
+                "t/auth/x/segment/0000-ffff-0/skip")) {
+            assertThat(Http.post(b.broker, BASE + path, null, "{}").status()).as("anonymous " + path).isEqualTo(401);
+            assertThat(Http.post(b.broker, BASE + path, user, "{}").status()).as("user " + path).isIn(401, 403);
+        }
         assertThat(Http.post(b.broker, BASE + "t/auth/x/watermark", null, KEY).status()).isEqualTo(401);
         assertThat(Http.post(b.broker, BASE + "t/auth/x/watermark", user, KEY).status()).isIn(401, 403);
         assertThat(Http.post(b.broker, BASE + "t/auth/x/watermark", admin, KEY).status()).isEqualTo(200);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
+import org.apache.logging.log4j.Level;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -41,11 +42,10 @@ class OperatorCallsTest {
     }
 
     @Test
-    void aPauseOutlivesAReloadAndEndsWithResume() throws Exception {
+    void aSegmentsPauseOutlivesAReloadAndEndsWithResume() throws Exception {
         started();
-        Http.Answer paused = call("pause", B);
+        Http.Answer paused = call("segment/0000-ffff-0/pause", B);
         assertThat(paused.status()).as(paused.body()).isEqualTo(200);
-        assertThat(paused.json().path("segments").asInt()).isEqualTo(1);
         a.admin().namespaces().unload("t/op");
         Publish.v5(a, "topic://t/op/x", 0, 20, 4);
         await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(Http.get(a.broker, BASE
@@ -54,6 +54,52 @@ class OperatorCallsTest {
         assertThat(SegmentLog.read(b, SEGMENT)).isEmpty();
         assertThat(call("segment/0000-ffff-0/resume", B).status()).isEqualTo(200);
         await().atMost(Duration.ofSeconds(20)).until(() -> !SegmentLog.read(b, SEGMENT).isEmpty());
+    }
+
+    /** A pause is the topic's: segments that a split makes afterwards are paused too, also on a broker that starts. */
+    @Test
+    void aTopicsPauseHoldsForSegmentsToCome() throws Exception {
+        String topic = "topic://t/op/still";
+        String base = "/admin/v2/scalable-repl/t/op/still/";
+        Federation.topic(topic, 1, a, b);
+        try (LogLines audit = LogLines.of("georep.audit", Level.INFO)) {
+            Publish.v5(a, topic, 0, 100, 10);
+            SourcePair.assertCopied(a, b, topic);
+            assertThat(Http.post(a.broker, base + "pause", null, "{\"remote\":\"nobody\"}").status()).isEqualTo(404);
+            Http.Answer paused = Http.post(a.broker, base + "pause", null, B);
+            assertThat(paused.status()).as(paused.body()).isEqualTo(200);
+            assertThat(audit.with("call=pause topic=" + topic + " remote=cluster-b")).hasSize(1);
+        }
+        a.admin().scalableTopics().splitSegment(topic, 0);
+        Publish.v5(a, topic, 100, 200, 10);
+        states(topic, "paused", 3);
+        a.restart();
+        Federation.introduce(a, b);
+        Publish.v5(a, topic, 200, 300, 10);
+        states(topic, "paused", 3);
+        assertThat(Http.get(a.broker, "/admin/v2/scalable-repl/status/t/op/still", null).json().path("remotes")
+                .path("cluster-b").path("paused").asBoolean()).isTrue();
+        assertThat(StoredMessages.of(b, topic).count("cluster-a")).as("only what was sent before").isEqualTo(100);
+        // what one segment was told stays its own: the topic goes on without it
+        String child = "0000-7fff-1";
+        assertThat(Http.post(a.broker, base + "segment/" + child + "/pause", null, B).status()).isEqualTo(200);
+        assertThat(Http.post(a.broker, base + "resume", null, B).json().path("paused").asBoolean(true)).isFalse();
+        await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThat(SourcePair.backlogs(a, topic, b.name)
+                .stream().filter(n -> n > 0)).as("segments with a backlog").hasSize(1));
+        assertThat(Http.post(a.broker, base + "segment/" + child + "/resume", null, B).json().path("paused")
+                .asBoolean(true)).isFalse();
+        SourcePair.assertCopied(a, b, topic);
+        assertThat(StoredMessages.of(b, topic).count("cluster-a")).isEqualTo(300);
+    }
+
+    private static void states(String topic, String state, int segments) {
+        await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
+            for (String s : SegmentLog.segments(a, topic)) {
+                a.segment(s); // loaded
+            }
+            assertThat(SourcePair.status(a, topic)).as("segments of %s", topic).hasSize(segments).allSatisfy(n ->
+                    assertThat(n.path("window").path("state").asText()).as("%s", n).isEqualTo(state));
+        });
     }
 
     @Test

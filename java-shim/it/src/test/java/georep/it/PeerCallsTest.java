@@ -9,6 +9,7 @@ import georep.it.OriginSession.Stream;
 import java.time.Duration;
 import java.util.Map;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
+import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.policies.data.RetentionPolicies;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -44,6 +45,10 @@ class PeerCallsTest {
     void stateTellsTheWholeLayout() throws Exception {
         Federation.topic("topic://t/peer/state", 1, b);
         b.admin().scalableTopics().splitSegment("topic://t/peer/state", 0);
+        b.plugin().records().change(TopicName.get("topic://t/peer/state"), (m, r) -> {
+            r.ensureInstance();
+            r.recordSegments(m, b.plugin().firstSegment());
+        }).get();
         JsonNode s = Http.get(b.broker, BASE + "state/state", null).json();
         assertThat(s.path("protocolVersion").asInt()).isEqualTo(1);
         assertThat(s.path("cluster").asText()).isEqualTo("cluster-b");
@@ -56,7 +61,7 @@ class PeerCallsTest {
         assertThat(segments.get(1).path("profile").asText()).isEqualTo("PROFILE_M1");
         assertThat(segments.get(1).path("bucketsKnown").asBoolean()).isTrue();
         assertThat(segments.get(1).path("cutCap").asInt()).isEqualTo(4 << 20);
-        // the id is given once; the counter goes on
+        // the counter goes on
         JsonNode again = Http.post(b.broker, BASE + "state/state", null, "{}").json();
         assertThat(again.path("instance")).isEqualTo(s.path("instance"));
         assertThat(again.path("counter").asLong()).isGreaterThan(s.path("counter").asLong());

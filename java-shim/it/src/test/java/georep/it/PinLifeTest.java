@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.apache.pulsar.common.policies.data.ScalableSubscriptionType.STREAM;
 import static org.awaitility.Awaitility.await;
 
-import georep.plugin.source.ReplicationSource;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -45,7 +44,7 @@ class PinLifeTest {
     }
 
     private static void pause(String segment, boolean on) throws Exception {
-        ((ReplicationSource) a.segment(segment).getReplicators().get("cluster-b")).pause(on);
+        a.segment(segment).pauseReplication("cluster-b", on).get();
     }
 
     private static long backlog(String segment) throws Exception {
@@ -131,10 +130,10 @@ class PinLifeTest {
         await().atMost(Duration.ofSeconds(10)).until(() ->
                 a.broker.getBrokerService().getTopicIfExists(segment).get().isEmpty());
 
-        // the remote hears of it and forgets the stream
+        // the remote forgets the stream
         String there = "segment://t/drain/x/0000-ffff-0";
         assertThat(b.segment(there).dedupStatusJson()).contains("cluster-a");
-        b.controller(topic).checkOrigins().get();
+        a.controller(topic).forgetGoneStreams().get();
         assertThat(b.segment(there).dedupStatusJson()).doesNotContain("cluster-a");
     }
 

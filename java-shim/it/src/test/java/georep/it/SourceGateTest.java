@@ -52,7 +52,7 @@ class SourceGateTest {
         String t = p.topic("gate", 1, 2);
         String root = SegmentLog.segments(p.a, t).get(0);
         Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> replicator(root).gateOpen());
-        replicator(root).pause(true);
+        p.a.segment(root).pauseReplication(p.b.name, true).get();
         Publish.v5(p.a, t, 0, 500, 40);
         p.a.admin().scalableTopics().splitSegment(t, id(root));
         p.a.admin().scalableTopics().splitSegment(t, id(active(p.a, t, 0)));
@@ -78,11 +78,13 @@ class SourceGateTest {
         });
         assertThat(StoredMessages.of(p.b, t).all()).as("nothing overtakes the root").isEmpty();
 
-        replicator(root).pause(false);
+        p.a.segment(root).pauseReplication(p.b.name, false).get();
         assertCopied(p.a, p.b, t);
         assertThat(StoredMessages.of(p.b, t).count(p.a.name)).isEqualTo(1500);
-        for (String s : SegmentLog.segments(p.a, t)) {
-            assertThat(replicator(s).gateOpen()).as("gate of %s", s).isTrue();
-        }
+        Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> { // an empty one learns it by asking
+            for (String s : SegmentLog.segments(p.a, t)) {
+                assertThat(replicator(s).gateOpen()).as("gate of %s", s).isTrue();
+            }
+        });
     }
 }

@@ -3,7 +3,7 @@ package georep.plugin;
 
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts of what this broker did as a destination, since it was started. */
+/** Counts of what this broker did, as a destination where nothing else is said, since it was started. */
 public final class PluginCounters {
     public final LongAdder handshakes = new LongAdder();
     public final LongAdder watermarkQueries = new LongAdder();
@@ -11,4 +11,6 @@ public final class PluginCounters {
     public final LongAdder duplicates = new LongAdder();
     public final LongAdder unknown = new LongAdder();
     public final LongAdder forged = new LongAdder();
+    /** As a source: replication cursors that were found missing. */
+    public final LongAdder cursorsLost = new LongAdder();
 }

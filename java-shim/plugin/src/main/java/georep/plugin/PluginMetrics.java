@@ -27,6 +27,8 @@ public final class PluginMetrics implements PrometheusRawMetricsProvider {
                 + "was not known to be stored", plugin.counters().unknown);
         counter(out, "pulsar_georep_forged_total", "Ordinary entries refused for pretending to be replicated",
                 plugin.counters().forged);
+        counter(out, "pulsar_georep_cursors_lost_total", "Replication cursors that were missing and begin anew at the "
+                + "first entry", plugin.counters().cursorsLost);
     }
 
     private void gauge(SimpleTextOutputStream out, String name, String help, long value) {

@@ -7,19 +7,23 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.broker.PulsarService;
+import org.apache.pulsar.broker.resources.ClusterResources;
 import org.apache.pulsar.broker.resources.NamespaceResources;
+import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
 import org.apache.pulsar.broker.service.scalable.ReplicatedScalableTopicService;
 import org.apache.pulsar.common.naming.NamespaceName;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.util.FutureUtil;
 import org.apache.pulsar.metadata.api.Notification;
+import org.apache.pulsar.metadata.api.NotificationType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Sees to it that every topic of a replicated namespace has a controller, whether a client ever comes or not: after a
  * change of policies at once, and by a sweep of the elected broker, which also finds topics whose broker died. A topic
- * with a backlog must go on replicating although nobody publishes to it any more.
+ * with a backlog must go on replicating although nobody publishes to it any more. And segments that found their remote
+ * not registered try again when a cluster is.
  */
 public final class PolicyWatch implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PolicyWatch.class);
@@ -44,6 +48,10 @@ public final class PolicyWatch implements AutoCloseable {
     }
 
     private void changed(Notification n) {
+        if (!closed && ClusterResources.pathRepresentsClusterName(n.getPath())
+                && n.getType() != NotificationType.Deleted) {
+            pulsar.getExecutor().execute(this::clustersChanged);
+        }
         if (closed || !NamespaceResources.pathIsFromNamespace(n.getPath())) {
             return;
         }
@@ -57,6 +65,18 @@ public final class PolicyWatch implements AutoCloseable {
             service.policiesChanged(ns);
             if (elected()) {
                 load(ns);
+            }
+        });
+    }
+
+    private void clustersChanged() {
+        pulsar.getBrokerService().forEachTopic(t -> {
+            if (t instanceof ReplicatedSegmentTopic segment) {
+                segment.checkReplication().exceptionally(e -> {
+                    LOG.warn("[{}] replication cannot be checked after a cluster has changed: {}", t.getName(),
+                            e.toString());
+                    return null;
+                });
             }
         });
     }

@@ -14,6 +14,8 @@ import org.apache.pulsar.broker.resources.SubscriptionType;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.util.FutureUtil;
 import org.apache.pulsar.metadata.api.MetadataStoreException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Brings a topic's record in line with its namespace's replication clusters. Run by the topic's controller leader, one
@@ -23,6 +25,7 @@ import org.apache.pulsar.metadata.api.MetadataStoreException;
  *   remote added    pin registered -> instance, generation, segment records written -> replicators start (they wait
  *                   for the record)
  *   remote removed  record -> pin removed; the segments remove their cursors themselves
+ *   local removed   nothing: record, pins and cursors stay until the namespace names this cluster again
  *   pin missing     registered again
  * </pre>
  *
@@ -30,6 +33,8 @@ import org.apache.pulsar.metadata.api.MetadataStoreException;
  * for every subscription's backlog and keeps what has one.
  */
 public final class ReplicationSetup {
+    private static final Logger LOG = LoggerFactory.getLogger(ReplicationSetup.class);
+
     private final TopicRecords records;
     private final String pinPrefix;
     private final Supplier<SegmentRecord> firstSegment;
@@ -65,7 +70,7 @@ public final class ReplicationSetup {
      */
     public CompletableFuture<Result> reconcile(TopicName topic) {
         ScalableTopicResources resources = records.resources();
-        return records.desiredRemotes(topic.getNamespaceObject()).thenCompose(desired ->
+        return desired(topic).thenCompose(desired ->
                 resources.listSubscriptionsAsync(topic).thenCompose(subscriptions -> {
                     Set<String> added = new HashSet<>();
                     return addPins(topic, desired, subscriptions)
@@ -73,6 +78,16 @@ public final class ReplicationSetup {
                             .thenCompose(m -> removePins(topic, desired, subscriptions).thenApply(x ->
                                     new Result(desired, added, TopicRecord.of(m).instance() != null)));
                 }));
+    }
+
+    private CompletableFuture<Set<String>> desired(TopicName topic) {
+        return records.desiredRemotes(topic.getNamespaceObject()).thenCompose(d -> {
+            if (d.isPresent()) {
+                return CompletableFuture.completedFuture(d.get());
+            }
+            LOG.warn("[{}] the namespace's clusters do not include this one: replication stays as it is", topic);
+            return records.fresh(topic).thenApply(m -> TopicRecord.of(m).remotes());
+        });
     }
 
     private CompletableFuture<Void> addPins(TopicName topic, Set<String> desired, List<String> present) {

@@ -2,16 +2,20 @@
 package georep.plugin.control;
 
 import georep.plugin.source.PeerClient;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.pulsar.broker.PulsarServerException;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.util.FutureUtil;
 
 /**
- * Has segments loaded by the brokers that own them, by asking for their status: a segment that is loaded opens its
- * replication cursors and replicates, whether a client ever comes or not. A few at a time.
+ * Has segments loaded by the brokers that own them, and has them read the topic's record. One that is loaded opens
+ * its replication cursors and replicates, whether a client ever comes or not, and one that missed a pause finds it.
+ * A few at a time.
  */
 public final class SegmentTouch {
     private static final int AT_ONCE = 8;
@@ -19,6 +23,7 @@ public final class SegmentTouch {
     private final PeerClient brokers;
     private final TopicName topic;
     private final Iterator<String> todo;
+    private final List<String> failures = Collections.synchronizedList(new ArrayList<>());
 
     private SegmentTouch(PeerClient brokers, TopicName topic, Iterator<String> todo) {
         this.brokers = brokers;
@@ -26,8 +31,8 @@ public final class SegmentTouch {
         this.todo = todo;
     }
 
-    /** Segments by descriptor. Completes when all were asked; what they answer does not matter. */
-    public static CompletableFuture<Void> all(PulsarService pulsar, TopicName topic, List<String> segments) {
+    /** Segments by descriptor. Completes when all were told, with a line for each that could not be. */
+    public static CompletableFuture<List<String>> all(PulsarService pulsar, TopicName topic, List<String> segments) {
         SegmentTouch t;
         try {
             t = new SegmentTouch(PeerClient.of(pulsar.getAdminClient()), topic, segments.iterator());
@@ -38,7 +43,7 @@ public final class SegmentTouch {
         for (int i = 0; i < lanes.length; i++) {
             lanes[i] = t.next();
         }
-        return CompletableFuture.allOf(lanes);
+        return CompletableFuture.allOf(lanes).thenApply(x -> t.failures);
     }
 
     private CompletableFuture<Void> next() {
@@ -49,6 +54,11 @@ public final class SegmentTouch {
             }
             one = todo.next();
         }
-        return brokers.get(topic, "segment/" + one).handle((n, e) -> null).thenCompose(x -> next());
+        return brokers.post(topic, "segment/" + one + "/read-record", "{}").handle((n, e) -> {
+            if (e != null) {
+                failures.add(one + ": " + FutureUtil.unwrapCompletionException(e).getMessage());
+            }
+            return null;
+        }).thenCompose(x -> next());
     }
 }

@@ -21,6 +21,7 @@ import org.apache.pulsar.common.scalable.SegmentInfo;
  *   georep.term                 raised by every new controller leader
  *   georep.remotes              remotes that replication is enabled for, comma-separated
  *   georep.generation.CLUSTER   raised whenever replication to CLUSTER is enabled or its cursors start anew
+ *   georep.paused.CLUSTER       an operator has paused replication to CLUSTER: of segments to come as well
  *   georep.segment.ID           {@link SegmentRecord}
  * </pre>
  *
@@ -32,6 +33,7 @@ public final class TopicRecord {
     public static final String TERM = "georep.term";
     public static final String REMOTES = "georep.remotes";
     public static final String GENERATION = "georep.generation.";
+    public static final String PAUSED = "georep.paused.";
     public static final String SEGMENT = "georep.segment.";
 
     private static final SecureRandom RANDOM = new SecureRandom();
@@ -67,6 +69,22 @@ public final class TopicRecord {
         return number(GENERATION + remote);
     }
 
+    /** Remotes that an operator has paused for the whole topic. */
+    public Set<String> paused() {
+        Set<String> all = new TreeSet<>();
+        properties.keySet().stream().filter(k -> k.startsWith(PAUSED)).forEach(k ->
+                all.add(k.substring(PAUSED.length())));
+        return all;
+    }
+
+    public void setPaused(String remote, boolean on) {
+        if (on) {
+            properties.put(PAUSED + remote, "1");
+        } else {
+            properties.remove(PAUSED + remote);
+        }
+    }
+
     /** Null where nothing is recorded. */
     public SegmentRecord segment(long id) {
         String v = properties.get(SEGMENT + id);
@@ -89,7 +107,10 @@ public final class TopicRecord {
         properties.computeIfAbsent(INSTANCE, k -> newInstance());
     }
 
-    /** Replication is enabled for exactly these remotes; those that are new start a generation. */
+    /**
+     * Replication is enabled for exactly these remotes; those that are new start a generation, and nothing is left of
+     * those that went: a remote that comes back later is not found paused.
+     */
     public void setRemotes(Set<String> remotes) {
         Set<String> old = remotes();
         for (String r : remotes) {
@@ -97,6 +118,7 @@ public final class TopicRecord {
                 raiseGeneration(r, generation(r));
             }
         }
+        paused().stream().filter(p -> !remotes.contains(p)).forEach(p -> setPaused(p, false));
         if (remotes.isEmpty()) {
             properties.remove(REMOTES);
         } else {

@@ -70,20 +70,33 @@ public final class TopicRecords {
         return change(topic, (m, r) -> change.accept(r));
     }
 
-    /** The clusters that the namespace's topics are to be replicated to. */
-    public CompletableFuture<Set<String>> desiredRemotes(NamespaceName namespace) {
-        return uninstall ? CompletableFuture.completedFuture(Set.of()) : policyRemotes(namespace);
+    /**
+     * The clusters that the namespace's topics are to be replicated to. Empty where its policies name clusters but not
+     * this one: what to do with the topics here is not for them to say, so they stay as they are.
+     */
+    public CompletableFuture<Optional<Set<String>>> desiredRemotes(NamespaceName namespace) {
+        return uninstall ? CompletableFuture.completedFuture(Optional.of(Set.of()))
+                : policies(namespace).thenApply(p -> withoutLocal(p, local()) ? Optional.empty()
+                        : Optional.of(remotes(p, local())));
     }
 
     /** The clusters that the namespace replicates to, without this one; empty where it does not replicate. */
     public CompletableFuture<Set<String>> policyRemotes(NamespaceName namespace) {
-        String local = pulsar.getConfiguration().getClusterName();
-        return pulsar.getPulsarResources().getNamespaceResources().getPoliciesAsync(namespace).thenApply(p -> {
-            if (p.isEmpty()) {
-                throw new IllegalStateException("no policies for namespace " + namespace);
-            }
-            return remotes(p.get(), local);
-        });
+        return policies(namespace).thenApply(p -> remotes(p, local()));
+    }
+
+    private String local() {
+        return pulsar.getConfiguration().getClusterName();
+    }
+
+    private CompletableFuture<Policies> policies(NamespaceName namespace) {
+        return pulsar.getPulsarResources().getNamespaceResources().getPoliciesAsync(namespace).thenApply(p ->
+                p.orElseThrow(() -> new IllegalStateException("no policies for namespace " + namespace)));
+    }
+
+    static boolean withoutLocal(Policies policies, String local) {
+        Set<String> all = policies.replication_clusters;
+        return !policies.deleted && all != null && !all.isEmpty() && !all.contains(local);
     }
 
     /** As the broker counts: a set with a single cluster means "not replicated". */

@@ -30,7 +30,7 @@ import org.apache.pulsar.common.util.FutureUtil;
  * What an operator does to running replication; super-users only, audited.
  *
  * <pre>
- *   POST {tenant}/{namespace}/{topic}/pause                  {"remote": "B"}   every segment of the topic
+ *   POST {tenant}/{namespace}/{topic}/pause                  {"remote": "B"}   the topic, with segments to come
  *   POST {tenant}/{namespace}/{topic}/resume                 {"remote": "B"}
  *   POST {tenant}/{namespace}/{topic}/segment/{d}/pause      {"remote": "B"}   one segment
  *   POST {tenant}/{namespace}/{topic}/segment/{d}/resume     {"remote": "B"}
@@ -39,9 +39,9 @@ import org.apache.pulsar.common.util.FutureUtil;
  *   POST {tenant}/{namespace}/{topic}/segment/{d}/reset-cursor                                     or "ledger:entry"
  * </pre>
  *
- * A pause is kept with the segment's cursor and outlives the broker; segments that a later split makes are not paused.
- * Skip releases exactly one parked entry: it will never arrive at that remote. Resetting a cursor begins a new
- * generation: what was replicated before arrives again, as new entries.
+ * A pause of the topic is kept in its record, one of a segment with its cursor; both outlive the broker, and a segment
+ * replicates when neither is there. Skip releases exactly one parked entry: it will never arrive at that remote.
+ * Resetting a cursor begins a new generation: what was replicated before arrives again, as new entries.
  */
 @Path("/")
 @Produces(MediaType.APPLICATION_JSON)
@@ -53,7 +53,7 @@ public class OperatorResource extends PluginResource {
     public void pause(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
                       @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
                       String body) {
-        everySegment(rsp, tenant, namespace, topic, "pause", body);
+        pauseTopic(rsp, tenant, namespace, topic, body, true);
     }
 
     @POST
@@ -61,22 +61,40 @@ public class OperatorResource extends PluginResource {
     public void resume(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
                        @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
                        String body) {
-        everySegment(rsp, tenant, namespace, topic, "resume", body);
+        pauseTopic(rsp, tenant, namespace, topic, body, false);
     }
 
-    private void everySegment(AsyncResponse rsp, String tenant, String namespace, String topic, String call,
-                              String body) {
+    private void pauseTopic(AsyncResponse rsp, String tenant, String namespace, String topic, String body, boolean on) {
         run(rsp, p -> {
             TopicName tn = topic(tenant, namespace, topic);
             String remote = text(parse(body), "remote");
-            if (call.equals("reset-cursor")) {
-                position(text(parse(body), "to"), true);
-            }
-            audit(call, tn, "remote=" + remote);
+            return leader(p, tn).thenCompose(c -> {
+                audit(on ? "pause" : "resume", tn, "remote=" + remote);
+                return c.pause(remote, on);
+            }).thenApply(failures -> {
+                if (failures.isEmpty()) {
+                    return "{\"paused\":" + on + "}";
+                }
+                throw new RestException(Response.Status.SERVICE_UNAVAILABLE, (on ? "paused" : "resumed")
+                        + ", but not every segment could be told yet: " + String.join("; ", failures));
+            });
+        });
+    }
+
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/reset-cursor")
+    public void resetCursor(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                            @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                            String body) {
+        run(rsp, p -> {
+            TopicName tn = topic(tenant, namespace, topic);
+            String remote = text(parse(body), "remote");
+            position(text(parse(body), "to"), true);
+            audit("reset-cursor", tn, "remote=" + remote);
             return p.records().fresh(tn).thenCompose(m -> {
                 List<CompletableFuture<String>> all = new ArrayList<>();
                 m.getSegments().values().stream().filter(s -> !s.isLegacy()).forEach(s -> all.add(internal().post(tn,
-                        "segment/" + SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId()) + "/" + call,
+                        "segment/" + SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId()) + "/reset-cursor",
                         body)));
                 return FutureUtil.waitForAll(all).thenApply(x -> "{\"segments\":" + all.size() + "}");
             });
@@ -108,7 +126,7 @@ public class OperatorResource extends PluginResource {
             return onOwner(tenant, namespace, topic, descriptor, authoritative).thenCompose(t -> {
                 source(t, remote);
                 audit(on ? "pause" : "resume", TopicName.get(t.getName()), "remote=" + remote);
-                return t.pauseReplication(remote, on).thenApply(x -> "{\"paused\":" + on + "}");
+                return t.pauseReplication(remote, on).thenApply(x -> "{\"paused\":" + t.paused(remote) + "}");
             });
         });
     }
@@ -137,14 +155,6 @@ public class OperatorResource extends PluginResource {
                                 + why.getMessage());
                     }, pulsar().getExecutor()));
         });
-    }
-
-    @POST
-    @Path("/{tenant}/{namespace}/{topic}/reset-cursor")
-    public void resetCursor(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
-                            @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
-                            String body) {
-        everySegment(rsp, tenant, namespace, topic, "reset-cursor", body);
     }
 
     @POST

@@ -2,6 +2,8 @@
 package georep.plugin.http;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import georep.nativelib.Json;
+import georep.nativelib.StatusException;
 import georep.plugin.Audit;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.source.PeerClient;
@@ -45,6 +47,15 @@ abstract class PluginResource extends AdminResource {
     TopicName topic(String tenant, String namespace, String topic) {
         validateNamespaceName(tenant, namespace);
         return TopicName.get(TopicDomain.topic.value(), namespaceName, topic);
+    }
+
+    /** The bytes of a message given as JSON; what is none is a 400 that names the field. */
+    static byte[] message(String name, String body) {
+        try {
+            return Json.toProto(name, body == null ? "" : body);
+        } catch (StatusException e) {
+            throw new RestException(Response.Status.BAD_REQUEST, "body: " + e.getMessage());
+        }
     }
 
     static String json(ScalableTopicMetadata m) {

@@ -5,7 +5,7 @@ import georep.nativelib.Json;
 import georep.nativelib.Peer;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.control.TopicRecord;
-import georep.plugin.dest.GoneOrigins;
+import georep.plugin.dest.OriginKey;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.DefaultValue;
 import jakarta.ws.rs.Encoded;
@@ -19,8 +19,11 @@ import jakarta.ws.rs.container.AsyncResponse;
 import jakarta.ws.rs.container.Suspended;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
 import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
+import org.apache.pulsar.broker.service.scalable.ReplicatedController;
 import org.apache.pulsar.broker.web.RestException;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.scalable.SegmentInfo;
@@ -31,8 +34,11 @@ import org.apache.pulsar.common.util.FutureUtil;
  * The plugin's calls, for other clusters' brokers and for operators; super-users only.
  *
  * <pre>
- *   GET|POST  {tenant}/{namespace}/{topic}/state      who are you: georep.v1.PeerState; the topic's leader answers
+ *   GET       {tenant}/{namespace}/{topic}/state      who are you: georep.v1.PeerState; the topic's leader answers
+ *   POST      {tenant}/{namespace}/{topic}/state      the same, and who is asking: the handshake
  *   POST      {tenant}/{namespace}/{topic}/watermark  georep.v1.WatermarkRequest; the segment's owner answers
+ *   POST      {tenant}/{namespace}/{topic}/segment/{d}/forget       georep.v1.OriginKeys: gone at their origin
+ *   POST      {tenant}/{namespace}/{topic}/segment/{d}/read-record  the topic's record has changed
  *   GET       status/{tenant}/{namespace}[/{topic}]   replication as this cluster sees it
  * </pre>
  *
@@ -46,34 +52,42 @@ public class ReplicationResource extends PluginResource {
     @Path("/{tenant}/{namespace}/{topic}/state")
     public void state(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
                       @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic) {
-        answerState(rsp, tenant, namespace, topic);
+        run(rsp, p -> {
+            TopicName tn = topic(tenant, namespace, topic);
+            return leader(p, tn).thenCompose(c -> p.records().fresh(tn).thenApply(m -> answer(p, c, tn, m)));
+        });
     }
 
-    /** The handshake. What the caller says of itself is taken note of by later versions. */
+    /**
+     * The handshake: the body is the caller's state. Where the caller may write here once the leader has prepared the
+     * topic, it does so: a topic that only receives has nobody else who would. Any other caller changes nothing.
+     */
     @POST
     @Path("/{tenant}/{namespace}/{topic}/state")
     @Consumes(MediaType.APPLICATION_JSON)
     public void handshake(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
                           @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
                           String body) {
-        answerState(rsp, tenant, namespace, topic);
-    }
-
-    private void answerState(AsyncResponse rsp, String tenant, String namespace, String topic) {
         run(rsp, p -> {
             TopicName tn = topic(tenant, namespace, topic);
-            // reads only, but for the first question to a topic that has no instance id: it may only receive
-            return leader(p, tn).thenCompose(c -> p.records().change(tn, (m, r) -> {
-                r.ensureInstance();
-                r.recordSegments(m, p.firstSegment());
-            }).thenApply(m -> {
-                p.counters().handshakes.increment();
-                return Json.fromProto("PeerState", Peer.buildState(json(m), pulsar().getConfiguration()
-                        .getClusterName(), tn.toString(), TopicRecord.of(m).term(), c.nextCounter(),
-                        pulsar().getConfiguration().getMaxMessageSize(), p.profile().equals("m1") ? Peer.PROFILE_M1
-                        : Peer.PROFILE_PIP486, GeorepPlugin.VERSION));
-            }));
+            byte[] caller = message("PeerState", body);
+            return leader(p, tn).thenCompose(c -> p.records().fresh(tn).thenCompose(m ->
+                    Peer.check(caller, state(p, c, tn, m)).prepare() ? p.records().change(tn, (now, r) -> {
+                        r.ensureInstance();
+                        r.recordSegments(now, p.firstSegment());
+                    }) : CompletableFuture.completedFuture(m)).thenApply(m -> answer(p, c, tn, m)));
         });
+    }
+
+    private String answer(GeorepPlugin p, ReplicatedController c, TopicName tn, ScalableTopicMetadata m) {
+        p.counters().handshakes.increment();
+        return Json.fromProto("PeerState", state(p, c, tn, m));
+    }
+
+    private byte[] state(GeorepPlugin p, ReplicatedController c, TopicName tn, ScalableTopicMetadata m) {
+        return Peer.buildState(json(m), pulsar().getConfiguration().getClusterName(), tn.toString(),
+                TopicRecord.of(m).term(), c.nextCounter(), pulsar().getConfiguration().getMaxMessageSize(),
+                p.profile().equals("m1") ? Peer.PROFILE_M1 : Peer.PROFILE_PIP486, GeorepPlugin.VERSION);
     }
 
     @POST
@@ -122,24 +136,30 @@ public class ReplicationResource extends PluginResource {
                 });
     }
 
-    /** From the topic's leader: what an origin says of itself; this segment forgets streams that are gone there. */
+    /** From the leader of the source topic: streams that it does not have any more are forgotten by this segment. */
     @POST
-    @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/forget-origins")
+    @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/forget")
     @Consumes(MediaType.APPLICATION_JSON)
-    public void forgetOrigins(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
-                              @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
-                              @PathParam("descriptor") String descriptor,
-                              @QueryParam("authoritative") @DefaultValue("false") boolean authoritative, String state) {
+    public void forget(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                       @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                       @PathParam("descriptor") String descriptor,
+                       @QueryParam("authoritative") @DefaultValue("false") boolean authoritative, String body) {
         run(rsp, p -> {
-            GoneOrigins says;
-            try {
-                says = GoneOrigins.ofState(SegmentStatus.tree(state));
-            } catch (IllegalArgumentException e) {
-                throw new RestException(Response.Status.BAD_REQUEST, e.getMessage());
-            }
+            List<OriginKey> keys = WatermarkCall.keys(Json.fromProto("OriginKeys", message("OriginKeys", body)));
             return onOwner(tenant, namespace, topic, descriptor, authoritative)
-                    .thenApply(t -> "{\"forgotten\":" + t.forgetOrigins(says) + "}");
+                    .thenApply(t -> "{\"forgotten\":" + t.forgetStreams(keys) + "}");
         });
+    }
+
+    /** From the topic's leader: loads the segment, and the topic's record says something new for it. */
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/read-record")
+    public void readRecord(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                           @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                           @PathParam("descriptor") String descriptor,
+                           @QueryParam("authoritative") @DefaultValue("false") boolean authoritative) {
+        run(rsp, p -> onOwner(tenant, namespace, topic, descriptor, authoritative)
+                .thenCompose(ReplicatedSegmentTopic::readRecord).thenApply(x -> "{}"));
     }
 
     @GET

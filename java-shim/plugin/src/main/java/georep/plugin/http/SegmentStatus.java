@@ -25,7 +25,13 @@ final class SegmentStatus {
                 .put("sealed", t.getManagedLedger().isTerminated())
                 .put("broker", t.getBrokerService().getPulsar().getBrokerId());
         ObjectNode remotes = n.putObject("remotes");
-        t.getReplicators().forEach((cluster, r) -> remotes.set(cluster, remote(t, r)));
+        t.getReplicators().forEach((cluster, r) -> {
+            ObjectNode one = remote(t, r);
+            remotes.set(cluster, one);
+            if (t.cursorLost(cluster) != null) {
+                one.put("cursorLost", t.cursorLost(cluster));
+            }
+        });
         n.set("budget", SourceBroker.of(t.getBrokerService().getPulsar()).status().budget());
         String dedup = t.dedupStatusJson();
         if (dedup != null) {

@@ -49,21 +49,30 @@ final class StatusReport {
     }
 
     private CompletableFuture<ObjectNode> report(TopicName topic) {
-        return plugin.records().fresh(topic).thenCompose(m -> {
-            ObjectNode n = head(topic, m);
-            List<CompletableFuture<Void>> all = new ArrayList<>();
-            ArrayNode segments = n.putArray("segments");
-            m.getSegments().values().stream().sorted(Comparator.comparingLong(SegmentInfo::segmentId)).forEach(s -> {
-                ObjectNode one = segments.addObject();
-                one.put("id", s.segmentId()).put("range", range(s)).put("state", s.state().name());
-                if (s.isLegacy()) {
-                    one.put("legacy", s.legacyTopicName());
-                } else {
-                    all.add(ask(topic, s, one));
-                }
-            });
-            return FutureUtil.waitForAll(all).thenApply(x -> withBudgets(n));
+        return plugin.records().fresh(topic).thenCompose(m -> plugin.records()
+                .desiredRemotes(topic.getNamespaceObject()).thenCompose(desired -> {
+                    ObjectNode n = head(topic, m);
+                    if (desired.isEmpty()) {
+                        n.put("trouble", "the namespace's clusters do not include this one: replication stays as it "
+                                + "is");
+                    }
+                    return segments(topic, m, n);
+                }));
+    }
+
+    private CompletableFuture<ObjectNode> segments(TopicName topic, ScalableTopicMetadata m, ObjectNode n) {
+        List<CompletableFuture<Void>> all = new ArrayList<>();
+        ArrayNode segments = n.putArray("segments");
+        m.getSegments().values().stream().sorted(Comparator.comparingLong(SegmentInfo::segmentId)).forEach(s -> {
+            ObjectNode one = segments.addObject();
+            one.put("id", s.segmentId()).put("range", range(s)).put("state", s.state().name());
+            if (s.isLegacy()) {
+                one.put("legacy", s.legacyTopicName());
+            } else {
+                all.add(ask(topic, s, one));
+            }
         });
+        return FutureUtil.waitForAll(all).thenApply(x -> withBudgets(n));
     }
 
     /** The budget is a broker's, not a segment's: each is told once. */
@@ -89,7 +98,8 @@ final class StatusReport {
                 .put("cluster", plugin.pulsar().getConfiguration().getClusterName())
                 .put("instance", r.instance()).put("epoch", m.getEpoch()).put("leaderTerm", r.term());
         ObjectNode remotes = n.putObject("remotes");
-        r.remotes().forEach(c -> remotes.putObject(c).put("generation", r.generation(c)));
+        r.remotes().forEach(c -> remotes.putObject(c).put("generation", r.generation(c))
+                .put("paused", r.paused().contains(c)));
         return n;
     }
 

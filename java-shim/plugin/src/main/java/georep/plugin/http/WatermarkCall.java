@@ -7,11 +7,13 @@ import georep.plugin.dest.Mark;
 import georep.plugin.dest.OriginKey;
 import jakarta.ws.rs.core.Response;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.apache.pulsar.broker.web.RestException;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
 
-/** JSON of georep.v1.WatermarkRequest and WatermarkResponse. */
+/** JSON of georep.v1.WatermarkRequest, WatermarkResponse and OriginKeys. */
 final class WatermarkCall {
     static final String KNOWN = "WATERMARK_STATUS_KNOWN";
     static final String NONE = "WATERMARK_STATUS_NONE";
@@ -40,8 +42,21 @@ final class WatermarkCall {
         if (k == null || !k.isObject()) {
             throw bad("key", "missing");
         }
-        return new Request(number(n, "segment", ""), new OriginKey(text(k, "cluster"), text(k, "instance"),
-                number(k, "segment", "key."), number(k, "generation", "key.")));
+        return new Request(number(n, "segment", ""), key(k));
+    }
+
+    /** The keys of a georep.v1.OriginKeys. */
+    static List<OriginKey> keys(String json) {
+        List<OriginKey> all = new ArrayList<>();
+        for (JsonNode k : SegmentStatus.tree(json).path("keys")) {
+            all.add(key(k));
+        }
+        return all;
+    }
+
+    private static OriginKey key(JsonNode k) {
+        return new OriginKey(text(k, "cluster"), text(k, "instance"), number(k, "segment", "key."),
+                number(k, "generation", "key."));
     }
 
     private static String text(JsonNode n, String field) {

@@ -57,6 +57,14 @@ public final class PeerClient extends BaseResource {
                 .path(call);
     }
 
+    /** GET status/{topic}: replication of the topic as that cluster sees it; the answer's JSON text. */
+    public CompletableFuture<String> status(TopicName topic) {
+        Answer a = new Answer();
+        asyncGetRequest(base.path("status").path(topic.getTenant()).path(topic.getNamespacePortion())
+                .path(topic.getEncodedLocalName()), a);
+        return a.future;
+    }
+
     /** GET {topic}/{call}; the answer's JSON text. The query alternates names and values. */
     public CompletableFuture<String> get(TopicName topic, String call, String... query) {
         Answer a = new Answer();

@@ -29,9 +29,9 @@ import org.slf4j.LoggerFactory;
  * shared by all segments of the topic on this broker. Thread-safe.
  *
  * <pre>
- *   local layout known -> GET state -> core: may we write?
+ *   local layout known -> POST state (ours) -> theirs -> core: may we write?
  *        no plugin / incompatible: told to the segments, asked again with pauses of up to minutes
- *        supported:                layout to the segments; epochs watched; a new epoch -> GET state again
+ *        supported:                layout to the segments; epochs watched; a new epoch -> POST state again
  * </pre>
  */
 final class RemoteTopic {
@@ -193,7 +193,7 @@ final class RemoteTopic {
             listeners.forEach(Listener::onClientClosed);
             return;
         }
-        call(() -> peer.get(topic, "state")).whenComplete((json, e) -> {
+        call(() -> peer.post(topic, "state", Json.fromProto("PeerState", mine.state()))).whenComplete((json, e) -> {
             try {
                 if (e != null) {
                     failed(FutureUtil.unwrapCompletionException(e));

@@ -11,7 +11,7 @@ public interface ReplicationSource {
     /** JSON of georep.v1.WindowStatus, or null before there is a window. */
     String windowStatusJson();
 
-    /** An operator pauses or resumes reading. */
+    /** An operator has paused or resumed reading; one that starts later asks its segment. */
     void pause(boolean on);
 
     /**

@@ -92,6 +92,33 @@ class TopicRecordTest {
     }
 
     @Test
+    void aPauseLastsUntilItsRemoteLeaves() {
+        ScalableTopicMetadata m = topic(1, Map.of(), active(0, List.of()));
+        TopicRecord r = TopicRecord.of(m);
+        r.setRemotes(Set.of("b", "c"));
+        r.setPaused("b", true);
+        r.setPaused("c", true);
+        r.setPaused("c", false);
+        assertThat(r.paused()).containsExactly("b");
+        TopicRecord later = TopicRecord.of(r.applyTo(m));
+        later.setRemotes(Set.of("b", "d"));
+        assertThat(later.paused()).containsExactly("b");
+        later.setRemotes(Set.of("d"));
+        assertThat(later.paused()).isEmpty();
+    }
+
+    @Test
+    void policiesWithoutTheLocalClusterDecideNothing() {
+        Policies p = new Policies();
+        assertThat(TopicRecords.withoutLocal(p, "a")).as("no clusters at all").isFalse();
+        p.replication_clusters = Set.of("b");
+        assertThat(TopicRecords.withoutLocal(p, "a")).isTrue();
+        assertThat(TopicRecords.withoutLocal(p, "b")).isFalse();
+        p.deleted = true;
+        assertThat(TopicRecords.withoutLocal(p, "a")).as("the namespace goes").isFalse();
+    }
+
+    @Test
     void replicatedMeansTheLocalClusterAndAnother() {
         Policies p = new Policies();
         p.replication_clusters = Set.of("a");

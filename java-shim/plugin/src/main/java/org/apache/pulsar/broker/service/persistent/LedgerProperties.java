@@ -16,18 +16,30 @@ final class LedgerProperties {
         if (value.equals(ledger.getProperties().get(key))) {
             return CompletableFuture.completedFuture(null);
         }
-        CompletableFuture<Void> f = new CompletableFuture<>();
-        ledger.asyncSetProperty(key, value, new AsyncCallbacks.UpdatePropertiesCallback() {
-            @Override
-            public void updatePropertiesComplete(Map<String, String> properties, Object ctx) {
-                f.complete(null);
-            }
-
-            @Override
-            public void updatePropertiesFailed(ManagedLedgerException exception, Object ctx) {
-                f.completeExceptionally(exception);
-            }
-        }, null);
+        Outcome f = new Outcome();
+        ledger.asyncSetProperty(key, value, f, null);
         return f;
+    }
+
+    static CompletableFuture<Void> remove(ManagedLedger ledger, String key) {
+        if (!ledger.getProperties().containsKey(key)) {
+            return CompletableFuture.completedFuture(null);
+        }
+        Outcome f = new Outcome();
+        ledger.asyncDeleteProperty(key, f, null);
+        return f;
+    }
+
+    private static final class Outcome extends CompletableFuture<Void>
+            implements AsyncCallbacks.UpdatePropertiesCallback {
+        @Override
+        public void updatePropertiesComplete(Map<String, String> properties, Object ctx) {
+            complete(null);
+        }
+
+        @Override
+        public void updatePropertiesFailed(ManagedLedgerException exception, Object ctx) {
+            completeExceptionally(exception);
+        }
     }
 }

@@ -6,14 +6,15 @@ import georep.plugin.SelfCheck;
 import georep.plugin.control.EnabledWait;
 import georep.plugin.control.SegmentRecord;
 import georep.plugin.control.TopicRecord;
-import georep.plugin.dest.GoneOrigins;
 import georep.plugin.dest.Mark;
 import georep.plugin.dest.OriginKey;
 import georep.plugin.source.ReplicationSource;
 import georep.plugin.source.SourceIdentity;
 import io.netty.buffer.ByteBuf;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.bookkeeper.mledger.ManagedCursor;
@@ -61,6 +62,8 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     private volatile boolean sealed; // terminated, and every write that was stored is accounted for
     private final Map<String, PinSubscription> pins = new ConcurrentHashMap<>();
     private final Map<String, CompletableFuture<SourceIdentity>> identities = new ConcurrentHashMap<>();
+    private volatile Set<String> pausedRemotes = Set.of(); // by the topic's record as it was read last
+    private CompletableFuture<?> reading = CompletableFuture.completedFuture(null); // guarded by pins
 
     public ReplicatedSegmentTopic(String topic, ManagedLedger ledger, BrokerService brokerService) {
         super(topic, ledger, brokerService);
@@ -108,7 +111,9 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         PulsarClientImpl client = (PulsarClientImpl) brokerService.getReplicationClient(remote, data);
         PulsarAdmin admin = brokerService.getClusterPulsarAdmin(remote, data);
         if (client == null || admin == null) {
-            LOG.error("[{}] not replicated to {}: no client for that cluster", topic, remote);
+            // tried again when the cluster is registered: a topic that does not load would lose its producers, too
+            LOG.error("[{}] not replicated to {}: that cluster is not registered, or its addresses are wrong", topic,
+                    remote);
             return;
         }
         lock.readLock().lock();
@@ -118,30 +123,58 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
             }
             getReplicators().computeIfAbsent(remote, r -> {
                 try {
-                    PersistentReplicator own = plugin.replicators().create(this, cursor, local, remote, brokerService,
-                            client, admin);
-                    if (own instanceof ReplicationSource s && cursor.getCursorProperties().containsKey(PAUSED)) {
-                        s.pause(true);
-                    }
-                    return own;
+                    return plugin.replicators().create(this, cursor, local, remote, brokerService, client, admin);
                 } catch (PulsarServerException e) {
                     LOG.error("[{}] cannot start the replicator to {}", topic, remote, e);
                     return null;
                 }
             });
+            applyPause(remote); // one that came while the replicator was made
         } finally {
             lock.readLock().unlock();
+        }
+    }
+
+    /** Whether nothing is to be read for a remote now: the whole topic is paused, or this segment. */
+    public boolean paused(String remote) {
+        ManagedCursor cursor = replicationCursor(remote);
+        return pausedRemotes.contains(remote) || cursor != null && cursor.getCursorProperties().containsKey(PAUSED);
+    }
+
+    private synchronized void applyPause(String remote) {
+        if (getReplicators().get(remote) instanceof ReplicationSource s) {
+            s.pause(paused(remote));
+        }
+    }
+
+    /**
+     * Takes over what the topic's record says of all its segments. Each reading begins after the one before has been
+     * applied, so what was true before the call is in force when it completes, and nothing older comes after it.
+     */
+    public CompletableFuture<Void> readRecord() {
+        GeorepPlugin plugin = plugin();
+        if (plugin == null || !plugin.usable()) {
+            return CompletableFuture.failedFuture(new IllegalStateException("georep does not work with this broker"));
+        }
+        synchronized (pins) {
+            CompletableFuture<Void> next = reading.handle((x, e) -> null).thenCompose(x -> plugin.records()
+                    .fresh(parent)).thenAccept(m -> {
+                        pausedRemotes = TopicRecord.of(m).paused();
+                        getReplicators().keySet().forEach(this::applyPause);
+                    });
+            reading = next;
+            return next;
         }
     }
 
     /** Stops reading for a remote, or goes on; kept with the cursor, so a reload changes nothing. */
     public CompletableFuture<Void> pauseReplication(String remote, boolean on) {
         ManagedCursor cursor = replicationCursor(remote);
-        if (cursor == null || !(getReplicators().get(remote) instanceof ReplicationSource s)) {
+        if (cursor == null || !(getReplicators().get(remote) instanceof ReplicationSource)) {
             return CompletableFuture.failedFuture(new IllegalStateException("not replicated to " + remote));
         }
         return (on ? cursor.putCursorProperty(PAUSED, "1") : cursor.removeCursorProperty(PAUSED))
-                .thenRun(() -> s.pause(on));
+                .thenRun(() -> applyPause(remote));
     }
 
     /**
@@ -155,6 +188,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
             return CompletableFuture.failedFuture(new IllegalStateException("not replicated to " + remote));
         }
         return r.terminate()
+                .thenCompose(x -> CursorGeneration.forget(getManagedLedger(), remote))
                 .thenCompose(x -> cursor.removeCursorProperty(CursorGeneration.PROPERTY))
                 .thenCompose(x -> CursorReset.to(cursor, to))
                 .handle((x, e) -> checkReplication().thenAccept(y -> { // replicate again, whatever came of it
@@ -180,9 +214,9 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         }
         CompletableFuture<TopicRecord> wait = EnabledWait.start(brokerService.pulsar(), plugin.records(), parent,
                 segmentName.getSegmentId(), remote);
-        CompletableFuture<SourceIdentity> identity = wait.thenCompose(record ->
-                new CursorGeneration(plugin.records(), parent, getManagedLedger(), remote).of(cursor, record)
-                        .thenApply(g -> identity(record, g)));
+        CompletableFuture<SourceIdentity> identity = wait.thenCompose(record -> readRecord().thenCompose(x ->
+                new CursorGeneration(plugin, parent, getManagedLedger(), remote).of(cursor, record)
+                        .thenApply(g -> identity(record, g))));
         identity.whenComplete((x, e) -> wait.cancel(false)); // cancelling the result ends the wait
         return identity;
     }
@@ -194,13 +228,16 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
                 generation, s.profile(), s.bucketStarts(), s.cutCap());
     }
 
-    /** The stock one deletes a topic whose namespace no longer names the local cluster; segments keep their data. */
+    /**
+     * The stock one deletes a topic whose namespace no longer names the local cluster. Segments keep their data and
+     * cursors, as the topic keeps its pins: nothing is lost when the cluster was left out by mistake or too early, and
+     * replication goes on from where it was when it is back.
+     */
     @Override
     protected CompletableFuture<Boolean> removeTopicIfLocalClusterNotAllowed() {
         return checkAllowedCluster(brokerService.pulsar().getConfiguration().getClusterName()).thenApply(allowed -> {
             if (!allowed) {
-                LOG.warn("[{}] the namespace's clusters do not include the local one; kept, replicators unchanged",
-                        topic);
+                LOG.warn("[{}] the namespace's clusters do not include this one: everything is kept as it is", topic);
             }
             return !allowed;
         });
@@ -285,9 +322,9 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         return dedup == null ? null : dedup.statusJson();
     }
 
-    /** Forgets the streams that are gone by what their origin says; how many there were. */
-    public int forgetOrigins(GoneOrigins says) {
-        return dedup == null ? 0 : dedup.forget(says);
+    /** Forgets streams that are gone at their origin; only it may ask for that. Returns how many there are. */
+    public int forgetStreams(List<OriginKey> keys) {
+        return dedup == null ? 0 : dedup.forget(keys);
     }
 
     // ------------------------------------------------------------------ pins
@@ -345,14 +382,29 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
                 : CompletableFuture.failedFuture(new NotAllowedException(name + " belongs to replication"));
     }
 
-    /** At load, cursors of clusters that are no remotes are removed; the watermarks' cursor only looks like one. */
+    /**
+     * The remote was removed from the namespace, perhaps while no broker ran: then the cursor is found at load. The
+     * watermarks' cursor only looks like one. A cursor that is missing already is no reason to keep its replicator.
+     */
     @Override
     CompletableFuture<Void> removeReplicator(String remote) {
         if (remote.equals(ReplicationDeduplication.RESERVED)) {
             return CompletableFuture.completedFuture(null);
         }
         forget(remote);
-        return super.removeReplicator(remote);
+        return super.removeReplicator(remote).exceptionally(e -> {
+            if (replicationCursor(remote) != null) {
+                throw FutureUtil.wrapToCompletionException(e);
+            }
+            getReplicators().remove(remote);
+            return null;
+        }).thenCompose(x -> CursorGeneration.forget(getManagedLedger(), remote));
+    }
+
+    /** When the cursor for a remote was found deleted and began anew; null: never. */
+    public String cursorLost(String remote) {
+        ManagedCursor cursor = replicationCursor(remote);
+        return cursor == null ? null : cursor.getCursorProperties().get(CursorGeneration.LOST);
     }
 
     // ------------------------------------------------------------------ end

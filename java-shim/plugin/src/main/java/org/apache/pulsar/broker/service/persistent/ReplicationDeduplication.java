@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.pulsar.broker.service.persistent;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import georep.plugin.PluginCounters;
-import georep.plugin.dest.GoneOrigins;
 import georep.plugin.dest.Mark;
 import georep.plugin.dest.OriginGuard;
 import georep.plugin.dest.OriginKey;
@@ -24,7 +22,6 @@ import org.apache.pulsar.broker.service.Producer;
 import org.apache.pulsar.broker.service.Topic.PublishContext;
 import org.apache.pulsar.client.impl.GeoReplicationProducerImpl;
 import org.apache.pulsar.common.api.proto.CommandSubscribe.InitialPosition;
-import org.apache.pulsar.common.util.ObjectMapperFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -388,23 +385,17 @@ final class ReplicationDeduplication extends MessageDeduplication {
         });
     }
 
-    /** Forgets streams that are gone by what their origin says. */
-    int forget(GoneOrigins says) {
+    /** Forgets streams that are gone at their origin. */
+    int forget(List<OriginKey> keys) {
         Open o = open;
         if (o == null) {
             return 0;
         }
-        List<OriginKey> gone;
-        try {
-            gone = says.among(ObjectMapperFactory.getMapper().getObjectMapper().readTree(o.marks.statusJson()));
-        } catch (JsonProcessingException e) {
-            throw new IllegalStateException(e); // the library's own JSON
-        }
-        gone.forEach(k -> {
+        keys.forEach(k -> {
             LOG.info("[{}] forgets {}: gone at its origin", topicName, k);
             o.marks.prune(k);
         });
-        return gone.size();
+        return keys.size();
     }
 
     /** JSON of georep.v1.DedupStatus, or null where nothing is replicated to this topic. */

@@ -43,6 +43,7 @@ import org.apache.pulsar.common.naming.TopicName;
 public class SegmentReplicator extends PersistentReplicator
         implements SegmentSession.Segment, ReplicationSource, ReplicationStatus.Replicator {
     private static final int LIMITER_RETRY_MILLIS = 100;
+    private static final int CURSOR_RETRY_MILLIS = 1000;
 
     private final ReplicatedSegmentTopic segmentTopic;
     private final PulsarAdmin remoteAdmin;
@@ -51,8 +52,8 @@ public class SegmentReplicator extends PersistentReplicator
     private final EntryFlags flags = new EntryFlags();
     private final OldestEntry oldest;
     private final AtomicBoolean pausing = new AtomicBoolean();
+    private final AtomicBoolean restarting = new AtomicBoolean();
     private volatile SegmentSession session;
-    private volatile boolean paused;
     private volatile long emptyNanos = System.nanoTime();
     private volatile boolean constructed;
 
@@ -133,7 +134,7 @@ public class SegmentReplicator extends PersistentReplicator
         backOff.reset();
         cursor.setActive();
         cursor.rewind();
-        if (paused) {
+        if (segmentTopic.paused(remoteCluster)) {
             s.pause(true);
         }
         s.start();
@@ -247,7 +248,24 @@ public class SegmentReplicator extends PersistentReplicator
             task.setEntries(List.of());
             return;
         }
+        if (e instanceof CursorAlreadyClosedException && ctx instanceof InFlightTask task) {
+            task.setEntries(List.of());
+            cursorClosed();
+            return;
+        }
         super.readEntriesFailed(e, ctx);
+    }
+
+    /** With its topic, or because somebody deleted the cursor: then a new one is made, which says so. */
+    private void cursorClosed() {
+        if (topic.isClosingOrDeleting()) {
+            terminate();
+        } else {
+            if (restarting.compareAndSet(false, true)) { // not at once: while it is being deleted it still opens
+                log.warn().log("The replication cursor is closed while its topic is not, starting again");
+                brokerService.executor().schedule(this::restart, CURSOR_RETRY_MILLIS, TimeUnit.MILLISECONDS);
+            }
+        }
     }
 
     @Override
@@ -301,7 +319,7 @@ public class SegmentReplicator extends PersistentReplicator
             @Override
             public void deleteFailed(ManagedLedgerException e, Object ctx) {
                 if (e instanceof CursorAlreadyClosedException) {
-                    terminate();
+                    cursorClosed();
                     return;
                 }
                 log.warn().exceptionMessage(e).attr("positions", positions.size())
@@ -398,7 +416,6 @@ public class SegmentReplicator extends PersistentReplicator
 
     @Override
     public void pause(boolean on) {
-        paused = on;
         SegmentSession s = session;
         if (s != null) {
             s.pause(on);
@@ -473,6 +490,10 @@ public class SegmentReplicator extends PersistentReplicator
 
     @Override
     public void closeIdleProducers(long idleNanos) {
+        if (state == State.Started && cursor.isClosed()) { // a read that waits for entries is told nothing
+            cursorClosed();
+            return;
+        }
         SegmentSession s = session;
         if (s != null) {
             s.closeIdleProducers(idleNanos);

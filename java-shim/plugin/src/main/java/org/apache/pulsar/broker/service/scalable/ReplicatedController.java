@@ -3,7 +3,7 @@ package org.apache.pulsar.broker.service.scalable;
 
 import georep.plugin.GeorepPlugin;
 import georep.plugin.SelfCheck;
-import georep.plugin.control.OriginCheck;
+import georep.plugin.control.GoneStreams;
 import georep.plugin.control.ReplicationSetup;
 import georep.plugin.control.SegmentTouch;
 import georep.plugin.control.TopicRecord;
@@ -50,7 +50,7 @@ import org.slf4j.LoggerFactory;
 public class ReplicatedController extends ScalableTopicController {
     private static final Logger LOG = LoggerFactory.getLogger(ReplicatedController.class);
     private static final Method NOTIFY = SelfCheck.notifySubscriptions();
-    /** Every so many garbage collections active segments are loaded as well, and origins asked what they still have. */
+    /** Every so many garbage collections active segments are loaded as well, and remotes told what is gone here. */
     private static final int EVERY = 5;
 
     private final BrokerService brokerService;
@@ -126,14 +126,33 @@ public class ReplicatedController extends ScalableTopicController {
                 .map(s -> SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId())).toList();
     }
 
-    /** The remotes that replicate here say which of their segments are gone; active segments forget those. */
-    public CompletableFuture<Void> checkOrigins() {
-        List<String> active = descriptors(getLayout().join(), SegmentInfo::isActive);
-        OriginCheck check = new OriginCheck(brokerService.getPulsar(), getTopicName());
-        return FutureUtil.waitForAll(remotes.stream().map(r -> check.run(r, active).exceptionally(e -> {
-            LOG.debug("[{}] {} does not say which segments it has: {}", getTopicName(), r, e.toString());
+    /** The remotes forget the streams of segments that are gone here. */
+    public CompletableFuture<Void> forgetGoneStreams() {
+        GoneStreams gone = new GoneStreams(plugin, getTopicName());
+        return FutureUtil.waitForAll(remotes.stream().map(r -> gone.forgetAt(r).exceptionally(e -> {
+            LOG.debug("[{}] {} does not forget what is gone here, again later: {}", getTopicName(), r, e.toString());
             return null;
         })).toList());
+    }
+
+    /**
+     * Pauses or resumes replication to a remote, for the segments that there are and those to come: written before any
+     * is told. The result has a line for each segment that could not be told; it finds the record when it is loaded, or
+     * with a later garbage collection.
+     */
+    public CompletableFuture<List<String>> pause(String remote, boolean on) {
+        return serial(() -> refresh().thenCompose(l -> plugin.records().change(getTopicName(), r -> {
+            if (r.remotes().contains(remote)) {
+                r.setPaused(remote, on);
+            }
+        }))).thenCompose(m -> {
+            if (!TopicRecord.of(m).remotes().contains(remote)) {
+                return FutureUtil.failedFuture(new RestException(Response.Status.NOT_FOUND, "remote: " + getTopicName()
+                        + " is not replicated to " + remote));
+            }
+            return SegmentTouch.all(brokerService.getPulsar(), getTopicName(),
+                    descriptors(SegmentLayout.fromMetadata(m), s -> true));
+        });
     }
 
     /** Clusters that this topic is replicated to, as of the last look. */
@@ -242,7 +261,7 @@ public class ReplicatedController extends ScalableTopicController {
             boolean full = ++collections % EVERY == 0;
             touch(r.remotes(), full);
             if (full) {
-                checkOrigins();
+                forgetGoneStreams();
             }
             return super.runGcTickAsync();
         }));
