@@ -30,9 +30,15 @@ type Topic struct {
 	Topic    string
 	Cluster  string
 	Epoch    Number
-	Remotes  map[string]struct{ Generation Number }
+	Remotes  map[string]TopicRemote
 	Segments []*Segment
 	Budgets  map[string]*Budget // by broker
+}
+
+// TopicRemote is what holds for all segments towards a remote.
+type TopicRemote struct {
+	Generation Number
+	Paused     bool
 }
 
 // Segment is one segment of its layout.

@@ -22,6 +22,9 @@ func (t *Topic) appendTo(b *strings.Builder, all bool, sum *totals) {
 	fmt.Fprintf(b, "%s  cluster %s  epoch %d", t.Topic, t.Cluster, t.Epoch)
 	for _, remote := range slices.Sorted(maps.Keys(t.Remotes)) {
 		fmt.Fprintf(b, "  -> %s generation %d", remote, t.Remotes[remote].Generation)
+		if t.Remotes[remote].Paused {
+			b.WriteString(" (paused)")
+		}
 	}
 	b.WriteByte('\n')
 	rows := table{columns: []column{{name: "SEGMENT"}, {name: "REMOTE", max: 12}, {name: "STATE"}, {name: "WAITS FOR"},

@@ -269,7 +269,9 @@ class OperatorCommandTest {
             assertThat(rows(r.out())).as("%s", r).singleElement().satisfies(row -> assertThat(row).startsWith(
                     "0000-ffff-0", "cluster-b", "paused").contains("1"));
         });
-        assertThat(admin("status", t, "--check").status()).isEqualTo(1);
+        Command.Result checked = admin("status", t, "--check");
+        assertThat(checked.status()).as("%s", checked).isEqualTo(1);
+        assertThat(checked.out()).contains("-> cluster-b generation 1 (paused)\n");
         assertThat(storedAtB(t)).isEqualTo(1);
         assertThat(admin("resume", t, "--remote", "cluster-b").status()).isZero();
         awaitStored(t, 2);

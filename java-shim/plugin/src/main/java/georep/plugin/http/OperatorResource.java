@@ -90,7 +90,7 @@ public class OperatorResource extends PluginResource {
             TopicName tn = topic(tenant, namespace, topic);
             String remote = text(parse(body), "remote");
             position(text(parse(body), "to"), true);
-            audit("reset-cursor", tn, "remote=" + remote);
+            audit("reset-cursor", tn, "remote=" + remote + " to=" + text(parse(body), "to"));
             return p.records().fresh(tn).thenCompose(m -> {
                 List<CompletableFuture<String>> all = new ArrayList<>();
                 m.getSegments().values().stream().filter(s -> !s.isLegacy()).forEach(s -> all.add(internal().post(tn,
