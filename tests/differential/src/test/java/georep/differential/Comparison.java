@@ -11,6 +11,7 @@ import georep.nativelib.Status;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.IntSummaryStatistics;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -227,7 +228,7 @@ final class Comparison implements AutoCloseable {
             int h = hash & 0xffff;
             return (h < 20_000 ? 1 : h < 40_000 ? 2 : 3) << 16;
         }
-        int low = m.orderingKey() != null ? murmur(m.orderingKey()) & 0xffff : hash & 0xffff;
+        int low = bucketHash(m);
         int bucket = (int) Arrays.stream(STARTS).filter(s -> s <= low).count();
         return (hash >= 0 ? 1 : 2) << 16 | bucket;
     }
@@ -250,9 +251,9 @@ final class Comparison implements AutoCloseable {
         if (n <= 0) {
             return Difference.COUNT_NOT_POSITIVE;
         }
-        int size = java.metadata().hasUncompressedSize() ? java.metadata().getUncompressedSize()
+        long size = java.metadata().hasUncompressedSize() ? java.metadata().getUncompressedSize() & 0xffffffffL
                 : java.payload().length;
-        require(size >= 0 && n > size / 6, "a plausible count of " + n + " was refused");
+        require(n > size / 6, "a plausible count of " + n + " was refused");
         return Difference.COUNT_IMPLAUSIBLE;
     }
 
@@ -319,9 +320,37 @@ final class Comparison implements AutoCloseable {
                     + p.messages() + " messages");
             require((p.rank() == Georep.WHOLE) == !keyed, "rank " + p.rank());
             outer(java, r);
+            if (keyed) {
+                own(p, java, r);
+            }
             got.computeIfAbsent((int) p.segment() << 16 | p.bucket(), k -> new ArrayList<>()).addAll(r.messages());
         }
         return got;
+    }
+
+    /** What a part says of its own messages: keys as its first, sequence ids, the stamp. */
+    private static void own(EntryCalls.Part p, Reading source, Reading part) {
+        MessageMetadata m = part.metadata();
+        Reading.Message first = part.messages().get(0);
+        require(m.getNumMessagesInBatch() == part.messages().size(), "count");
+        require(first.key() == null ? !m.hasPartitionKey() : m.hasPartitionKey()
+                && m.getPartitionKey().equals(first.key()) && m.isPartitionKeyB64Encoded() == first.b64(), "outer key");
+        require(Arrays.equals(first.orderingKey(), m.hasOrderingKey() ? m.getOrderingKey() : null), "ordering key");
+        long whole = source.metadata().getSequenceId();
+        long lowest = part.messages().stream().map(x -> x.sequenceId() == null ? whole : x.sequenceId())
+                .min(Long::compareUnsigned).orElseThrow();
+        require(m.getSequenceId() == lowest, "sequence id " + m.getSequenceId() + ", the lowest is " + lowest);
+        require(m.isNullPartitionKey() == (first.nullKey() && source.metadata().isNullPartitionKey()), "null key");
+        IntSummaryStatistics stamp = part.messages().stream().filter(x -> !notUtf8(x.key()))
+                .mapToInt(x -> bucketHash(x)).summaryStatistics();
+        require(stamp.getCount() < part.messages().size()
+                || p.hashMin() == stamp.getMin() && p.hashMax() == stamp.getMax(), "stamp " + p.hashMin() + "-"
+                + p.hashMax() + ", hashes " + stamp);
+    }
+
+    private static int bucketHash(Reading.Message m) {
+        return m.orderingKey() != null ? murmur(m.orderingKey()) & 0xffff
+                : m.key() == null ? 0 : murmur(utf8(m.key())) & 0xffff;
     }
 
     /** What a part says as a whole must be what its source said. */

@@ -74,7 +74,8 @@ final class Mutator {
 
     /** Fields that decide how an entry is read. */
     private void changeHead(RawEntry e) {
-        switch (random.nextInt(9)) {
+        switch (random.nextInt(10)) {
+            case 9 -> e.metadata.raw.add(known());
             case 0 -> e.metadata.set(Fields.number(RawEntry.CODEC, one(3) ? number() : random.nextInt(6)));
             case 1 -> e.metadata.set(Fields.number(RawEntry.SIZE, size(e)));
             case 2 -> e.metadata.remove(RawEntry.SIZE);
@@ -85,6 +86,18 @@ final class Mutator {
             case 7 -> e.metadata.raw.add(one(2) ? Fields.string(7, one(2) ? "west" : "north") : Fields.number(20, 21));
             default -> e.checksum = !e.checksum;
         }
+    }
+
+    /** A field that entries have, though few of the vectors do. */
+    private byte[] known() {
+        return switch (random.nextInt(6)) {
+            case 0 -> Fields.bytes(one(2) ? 16 : 32, new byte[random.nextInt(9)]); // schema
+            case 1 -> Fields.property(4, one(2) ? "__MSG_PROP_REPL_SOURCE_POSITION" : "__GEOREP_ORIGIN", "1:2");
+            case 2 -> one(4) ? Fields.string(5, "north") : Fields.string(18, KEYS[random.nextInt(KEYS.length)]);
+            case 3 -> Fields.number(one(2) ? 22 : 23, number()); // transaction
+            case 4 -> Fields.number(List.of(12, 19, 24).get(random.nextInt(3)), number());
+            default -> Fields.number(List.of(17, 25, 30).get(random.nextInt(3)), random.nextInt(3));
+        };
     }
 
     private long size(RawEntry e) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.differential;
 
+import java.util.Arrays;
 import org.apache.pulsar.common.api.proto.CompressionType;
 
 /** Finds the reason for which one side opens a batch that the other refuses. Reasons are looked for in the bytes. */
@@ -51,9 +52,9 @@ final class Refusal {
         if (codec == CompressionType.ZLIB_VALUE) {
             Codecs.End end = Codecs.zlibEnd(java.payload(), size);
             if (end == Codecs.End.OPEN) {
+                check(!Arrays.equals(Codecs.encode(codec, java.plain()), java.payload()), text);
                 int flush = Codecs.flush(java.payload());
-                check(flush != java.payload().length, text);
-                return flush < 0 ? Difference.ZLIB_CUT : Difference.ZLIB_END;
+                return flush < 0 || flush == java.payload().length ? Difference.ZLIB_CUT : Difference.ZLIB_END;
             }
             check(end == Codecs.End.MORE || end == Codecs.End.BAD, text);
             return end == Codecs.End.MORE ? Difference.DECLARED_SIZE : Difference.ZLIB_END;
@@ -74,7 +75,7 @@ final class Refusal {
         if (n <= 0) {
             return Difference.COUNT_NOT_POSITIVE;
         }
-        int declared = java.metadata().hasUncompressedSize() ? java.metadata().getUncompressedSize()
+        long declared = java.metadata().hasUncompressedSize() ? java.metadata().getUncompressedSize() & 0xffffffffL
                 : java.payload().length;
         if (text.contains("what can not be")) {
             check(n > declared / 6, "a plausible count: " + text);
