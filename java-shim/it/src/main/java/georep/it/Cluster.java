@@ -91,6 +91,12 @@ public final class Cluster implements AutoCloseable {
         return p;
     }
 
+    /** Closes a broker that was added. */
+    public void remove(PulsarService added) throws Exception {
+        others.remove(added);
+        added.close();
+    }
+
     /** Closes the first broker gracefully and starts another in its place. Addresses change: see {@link Federation}. */
     public void restart() throws Exception {
         broker.close();
@@ -131,7 +137,8 @@ public final class Cluster implements AutoCloseable {
         }
         int port = internalClient().getLookup().getBroker(TopicName.get(segmentTopic)).get(30, TimeUnit.SECONDS)
                 .getLogicalAddress().getPort();
-        return brokers().stream().filter(p -> p.getBrokerListenPort().orElseThrow() == port).findFirst().orElseThrow();
+        return brokers().stream().filter(p -> p.getBrokerListenPort().or(p::getBrokerListenPortTls).orElseThrow()
+                == port).findFirst().orElseThrow();
     }
 
     /** Moves a namespace, which has one bundle here, to one of the brokers; returns when it is unloaded. */

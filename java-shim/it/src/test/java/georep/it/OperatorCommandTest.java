@@ -332,7 +332,7 @@ class OperatorCommandTest {
             assertThat(rows(admin("status", t).out()).get(0)).contains("paused");
             assertThat(at(Cluster.adminUrl(second), "parked", t).out()).isEqualTo("0 parked\n");
         } finally {
-            second.close();
+            a.remove(second);
         }
     }
 }
