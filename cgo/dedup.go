@@ -156,6 +156,9 @@ func georep_dedup_failed(h C.georep_dedup) status {
 func georep_dedup_replay(h C.georep_dedup, form C.uint32_t, bytes unsafe.Pointer, n C.uint32_t, e *errText) status {
 	return fenced(e, func() error {
 		meta, err := metadataOf(form, bytes, n)
+		if c := (*statusError)(nil); errors.As(err, &c) && c.code == C.GEOREP_E_LIMIT {
+			return withCode(C.GEOREP_E_FORMAT, err) // too large to be one of ours: not what E_LIMIT says here
+		}
 		if err != nil {
 			return err
 		}

@@ -76,6 +76,8 @@ func (b *windowBox) event(ev *C.georep_event) error {
 		b.Block(window.Block(ev.code))
 	case C.GEOREP_EV_CURSOR:
 		b.CursorAt(pos, uint64(ev.id))
+	case C.GEOREP_EV_SOURCE_ENDED:
+		b.SourceEnded()
 	default:
 		return bad(C.GEOREP_E_ARG, "no such kind")
 	}

@@ -160,6 +160,9 @@ func fillAction(dst *C.georep_action, a *window.Action) {
 	}
 	dst.header_addr, dst.header_len = span(a.Header)
 	dst.payload_addr, dst.payload_len = span(a.Payload)
+	if a.Passed {
+		dst.bytes = 1
+	}
 	if a.Kind == window.AskSchema {
 		dst.payload_addr, dst.payload_len = span(a.Version)
 	}

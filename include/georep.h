@@ -415,15 +415,19 @@ GEOREP_ASSERT(sizeof(georep_event) == 96, "georep_event");
 #define GEOREP_EV_GATE 12         /* code=1 open, 0 closed (georep_gate_open) */
 #define GEOREP_EV_TICK 13         /* millis */
 #define GEOREP_EV_BLOCK 14        /* code=GEOREP_BLOCK_*; georep_window_set_remote unblocks */
+#define GEOREP_EV_SOURCE_ENDED 15 /* the source segment is sealed, and all that it holds was offered */
 #define GEOREP_EV_CURSOR 16       /* ledger entry=mark-delete, id=positions gone since the start, read before it */
 
 #define GEOREP_OFFER_KNOWN 1 /* OFFER, out, in code: already held, not borrowed again */
 
 /* Outcomes of a SEND. After any but ACKED and DUPLICATE the host closes that segment's producer:
- * every other send in flight to it then gets its own outcome, UNKNOWN where nothing is known. */
+ * every other send in flight to it then gets its own outcome, UNKNOWN where nothing is known.
+ * Outcomes of one segment are given in the order of its sends, and a send is published once: a host
+ * that sent it again by itself could not say for which try a receipt is. The destination must store
+ * nothing of a connection behind an entry that it refused. */
 #define GEOREP_OUTCOME_ACKED 1
 #define GEOREP_OUTCOME_DUPLICATE 2 /* the receipt says the destination had it already */
-#define GEOREP_OUTCOME_REFUSED 3   /* certainly not stored by this attempt */
+#define GEOREP_OUTCOME_REFUSED 3   /* certainly not stored by this send */
 #define GEOREP_OUTCOME_UNKNOWN 4   /* connection or producer lost: stored or not */
 #define GEOREP_OUTCOME_TOO_LARGE 5
 #define GEOREP_OUTCOME_CHECKSUM_ERROR 6
@@ -452,7 +456,7 @@ typedef struct georep_action {
     uint64_t payload_addr; /* SEND: in the entry or the arena; ASK_SCHEMA: the local version */
     uint32_t header_len;
     uint32_t payload_len;
-    int64_t bytes;     /* ASK_BUDGET: decompressed bytes; LAPSE: entries */
+    int64_t bytes;     /* ASK_BUDGET: decompressed bytes; LAPSE: entries; PARKED: 1 = later entries pass it */
     uint32_t messages; /* SEND: messages inside */
     uint32_t reserved;
 } georep_action;

@@ -25,7 +25,7 @@ func TestWindowConfigTakesEveryField(t *testing.T) {
 		Cluster: "eu", Remote: "us", Segment: 3, Range: &pb.Range{Start: 1, End: 2}, Profile: pb.Profile_PROFILE_PIP486,
 		Legacy: true, Topic: "topic://a/b/c", Instance: "i", Generation: 4, PlaceEncryptedBatch: true, ParkedPass: true,
 		KeepCodec: true, MaxEntryBytes: 5, MaxDecompressedBytes: 6, MaxMessages: 7, MaxInFlightEntries: 8,
-		MaxInFlightBytes: 9, MaxOpenUnits: 10, RetryMillis: 11, MaxUnitMillis: 12,
+		MaxInFlightBytes: 9, MaxOpenUnits: 10, RetryMillis: 11, MaxUnitMillis: 12, SentBefore: &pb.Position{Ledger: 13, Entry: -1},
 	}
 	got, err := WindowConfig(m)
 	want := window.Config{
@@ -33,7 +33,7 @@ func TestWindowConfigTakesEveryField(t *testing.T) {
 			Profile: keyhash.PIP486, Legacy: true},
 		Topic: "topic://a/b/c", Instance: "i", Generation: 4, PlaceEncryptedBatch: true, ParkedPass: true, KeepCodec: true,
 		MaxEntryBytes: 5, MaxDecompressed: 6, MaxMessages: 7, MaxInFlightEntries: 8, MaxInFlightBytes: 9,
-		MaxOpenUnits: 10, RetryMillis: 11, MaxUnitMillis: 12,
+		MaxOpenUnits: 10, RetryMillis: 11, MaxUnitMillis: 12, SentBefore: entry.Position{Ledger: 13, Entry: -1},
 	}
 	if err != nil || got != want {
 		t.Errorf("WindowConfig = %+v, %v\nwant %+v", got, err, want)
@@ -136,7 +136,7 @@ func TestDedupStatus(t *testing.T) {
 	k := OriginKey(&pb.OriginKey{Cluster: "us", Segment: 1})
 	d.Persisted(k, entry.Position{Ledger: 6, Entry: 1}, entry.Whole)
 	got := DedupStatus(d)
-	want := &pb.DedupStatus{BoundTopic: "segment://a/b/c/0000-ffff-0", Entries: []*pb.DedupEntry{
+	want := &pb.DedupStatus{BoundTopic: "segment://a/b/c/0000-ffff-0", MaxKeys: dedup.DefaultMaxKeys, Entries: []*pb.DedupEntry{
 		{Key: &pb.OriginKey{Cluster: "eu", Segment: 9, Generation: 2}, Position: &pb.Position{Ledger: 5}, Part: proto.Int64(3)},
 		{Key: &pb.OriginKey{Cluster: "us", Segment: 1}, Position: &pb.Position{Ledger: 6, Entry: 1}},
 	}}

@@ -3,6 +3,8 @@
 package control
 
 import (
+	"math"
+
 	"google.golang.org/protobuf/proto"
 
 	"georep/core/dedup"
@@ -17,7 +19,8 @@ func OriginKey(m *pb.OriginKey) dedup.Key {
 
 // DedupStatus lists what is stored of every origin, by key.
 func DedupStatus(t *dedup.Table) *pb.DedupStatus {
-	out := &pb.DedupStatus{BoundTopic: t.BoundTopic()}
+	out := &pb.DedupStatus{BoundTopic: t.BoundTopic(), MaxKeys: uint32(min(t.MaxKeys(), math.MaxUint32)), Full: t.Full(),
+		Refused: t.Refused()}
 	t.Each(func(k dedup.Key, pos entry.Position, part int64) bool {
 		out.Entries = append(out.Entries, &pb.DedupEntry{
 			Key:      &pb.OriginKey{Cluster: k.Cluster, Instance: k.Instance, Segment: k.Segment, Generation: k.Generation},

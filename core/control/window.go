@@ -50,6 +50,7 @@ func WindowConfig(c *pb.WindowConfig) (out window.Config, err error) {
 		MaxOpenUnits:        int(c.GetMaxOpenUnits()),
 		RetryMillis:         int64(c.GetRetryMillis()),
 		MaxUnitMillis:       int64(c.GetMaxUnitMillis()),
+		SentBefore:          entry.Position{Ledger: c.GetSentBefore().GetLedger(), Entry: c.GetSentBefore().GetEntry()},
 	}, nil
 }
 
@@ -64,6 +65,7 @@ func WindowStatus(s window.Status, c window.Counters) *pb.WindowStatus {
 		Entries:     uint64(max(0, s.Entries)),
 		ParkedTotal: uint64(max(0, s.ParkedN)),
 		OpenUnits:   uint64(max(0, s.OpenUnits)),
+		PassedTotal: uint64(max(0, s.PassedN)),
 	}
 	for _, p := range s.Parked {
 		out.Parked = append(out.Parked, &pb.Parked{Position: Position(p.Position), Reason: p.Reason.String()})

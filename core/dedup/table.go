@@ -93,6 +93,7 @@ type Table struct {
 	maxKeys int
 	marks   map[Key]*mark
 	ignored uint64
+	refused uint64
 }
 
 // New returns an empty table for the topic that origin records must be bound to
@@ -107,6 +108,15 @@ func New(boundTopic string, maxKeys int) *Table {
 
 // Len returns the number of origins known.
 func (t *Table) Len() int { return len(t.marks) }
+
+// MaxKeys returns how many origins the table may hold.
+func (t *Table) MaxKeys() int { return t.maxKeys }
+
+// Full says whether a new origin would be refused now.
+func (t *Table) Full() bool { return len(t.marks) >= t.maxKeys }
+
+// Refused counts the entries that Check answered with Full.
+func (t *Table) Refused() uint64 { return t.refused }
 
 // Ignored counts the records that Replay left out because of their version or
 // because an ordinary producer wrote them.
@@ -141,6 +151,7 @@ func (t *Table) Check(k Key, pos entry.Position, part int64) Verdict {
 	m := t.get(k)
 	switch {
 	case m == nil:
+		t.refused++
 		return Full
 	case p.above(m.pushed), mutant.On(mutant.EqualIsNew) && !m.pushed.above(p):
 		m.pushed = p

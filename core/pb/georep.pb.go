@@ -949,6 +949,9 @@ type WindowConfig struct {
 	RetryMillis          uint64 `protobuf:"varint,19,opt,name=retry_millis,json=retryMillis,proto3" json:"retry_millis,omitempty"`
 	// Longest wait for the next chunk of a message before what is there is parked.
 	MaxUnitMillis uint64 `protobuf:"varint,20,opt,name=max_unit_millis,json=maxUnitMillis,proto3" json:"max_unit_millis,omitempty"`
+	// End of the source segment's log when this owner began: what lies beyond was certainly not sent by
+	// an earlier one. Absent: not known.
+	SentBefore    *Position `protobuf:"bytes,21,opt,name=sent_before,json=sentBefore,proto3" json:"sent_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1121,6 +1124,13 @@ func (x *WindowConfig) GetMaxUnitMillis() uint64 {
 		return x.MaxUnitMillis
 	}
 	return 0
+}
+
+func (x *WindowConfig) GetSentBefore() *Position {
+	if x != nil {
+		return x.SentBefore
+	}
+	return nil
 }
 
 type Position struct {
@@ -1306,8 +1316,10 @@ type WindowStatus struct {
 	ParkedBy []*Counter `protobuf:"bytes,12,rep,name=parked_by,json=parkedBy,proto3" json:"parked_by,omitempty"`
 	// Entries that left the cursor without having been sent: a quota's eviction, a truncation, the TTL or a lost ledger took
 	// them. 0 = none; horizon is where the cursor stood when the last of them was found, absent when there is none.
-	Lapsed        uint64    `protobuf:"varint,13,opt,name=lapsed,proto3" json:"lapsed,omitempty"`
-	Horizon       *Position `protobuf:"bytes,14,opt,name=horizon,proto3" json:"horizon,omitempty"`
+	Lapsed  uint64    `protobuf:"varint,13,opt,name=lapsed,proto3" json:"lapsed,omitempty"`
+	Horizon *Position `protobuf:"bytes,14,opt,name=horizon,proto3" json:"horizon,omitempty"`
+	// Of parked_total, those that let others pass: a parent-drain gate's backlog is without them.
+	PassedTotal   uint64 `protobuf:"varint,11,opt,name=passed_total,json=passedTotal,proto3" json:"passed_total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1431,6 +1443,13 @@ func (x *WindowStatus) GetHorizon() *Position {
 		return x.Horizon
 	}
 	return nil
+}
+
+func (x *WindowStatus) GetPassedTotal() uint64 {
+	if x != nil {
+		return x.PassedTotal
+	}
+	return 0
 }
 
 type BudgetConfig struct {
@@ -1906,7 +1925,13 @@ type DedupStatus struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	BoundTopic string                 `protobuf:"bytes,1,opt,name=bound_topic,json=boundTopic,proto3" json:"bound_topic,omitempty"`
 	// Highest persisted position of every key.
-	Entries       []*DedupEntry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	Entries []*DedupEntry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Streams that the table may hold.
+	MaxKeys uint32 `protobuf:"varint,3,opt,name=max_keys,json=maxKeys,proto3" json:"max_keys,omitempty"`
+	// True: it holds so many; a stream that it does not know is refused until one is forgotten.
+	Full bool `protobuf:"varint,4,opt,name=full,proto3" json:"full,omitempty"`
+	// Entries refused for that since the table was made.
+	Refused       uint64 `protobuf:"varint,5,opt,name=refused,proto3" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1953,6 +1978,27 @@ func (x *DedupStatus) GetEntries() []*DedupEntry {
 		return x.Entries
 	}
 	return nil
+}
+
+func (x *DedupStatus) GetMaxKeys() uint32 {
+	if x != nil {
+		return x.MaxKeys
+	}
+	return 0
+}
+
+func (x *DedupStatus) GetFull() bool {
+	if x != nil {
+		return x.Full
+	}
+	return false
+}
+
+func (x *DedupStatus) GetRefused() uint64 {
+	if x != nil {
+		return x.Refused
+	}
+	return 0
 }
 
 // ShapeSegment is an active segment without id, lineage and history. It ends where
@@ -4928,7 +4974,7 @@ const file_georep_proto_rawDesc = "" +
 	"\acounter\x18\x05 \x01(\x04R\acounter\x12*\n" +
 	"\x11max_message_bytes\x18\x06 \x01(\rR\x0fmaxMessageBytes\x12;\n" +
 	"\x0fdefault_profile\x18\a \x01(\x0e2\x12.georep.v1.ProfileR\x0edefaultProfile\x12%\n" +
-	"\x0eplugin_version\x18\b \x01(\tR\rpluginVersion\"\xe2\x05\n" +
+	"\x0eplugin_version\x18\b \x01(\tR\rpluginVersion\"\x98\x06\n" +
 	"\fWindowConfig\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x18\n" +
@@ -4954,7 +5000,9 @@ const file_georep_proto_rawDesc = "" +
 	"\x13max_in_flight_bytes\x18\x11 \x01(\x04R\x10maxInFlightBytes\x12$\n" +
 	"\x0emax_open_units\x18\x12 \x01(\rR\fmaxOpenUnits\x12!\n" +
 	"\fretry_millis\x18\x13 \x01(\x04R\vretryMillis\x12&\n" +
-	"\x0fmax_unit_millis\x18\x14 \x01(\x04R\rmaxUnitMillis\"8\n" +
+	"\x0fmax_unit_millis\x18\x14 \x01(\x04R\rmaxUnitMillis\x124\n" +
+	"\vsent_before\x18\x15 \x01(\v2\x13.georep.v1.PositionR\n" +
+	"sentBefore\"8\n" +
 	"\bPosition\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\x03R\x06ledger\x12\x14\n" +
 	"\x05entry\x18\x02 \x01(\x03R\x05entry\"Q\n" +
@@ -4963,7 +5011,7 @@ const file_georep_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"3\n" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value\"\xdd\x03\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value\"\x80\x04\n" +
 	"\fWindowStatus\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12)\n" +
@@ -4981,7 +5029,8 @@ const file_georep_proto_rawDesc = "" +
 	"lowestOpen\x12/\n" +
 	"\tparked_by\x18\f \x03(\v2\x12.georep.v1.CounterR\bparkedBy\x12\x16\n" +
 	"\x06lapsed\x18\r \x01(\x04R\x06lapsed\x12-\n" +
-	"\ahorizon\x18\x0e \x01(\v2\x13.georep.v1.PositionR\ahorizon\"\xd3\x01\n" +
+	"\ahorizon\x18\x0e \x01(\v2\x13.georep.v1.PositionR\ahorizon\x12!\n" +
+	"\fpassed_total\x18\v \x01(\x04R\vpassedTotal\"\xd3\x01\n" +
 	"\fBudgetConfig\x12(\n" +
 	"\x10bytes_per_second\x18\x01 \x01(\x03R\x0ebytesPerSecond\x12\x1f\n" +
 	"\vburst_bytes\x18\x02 \x01(\x03R\n" +
@@ -5023,11 +5072,14 @@ const file_georep_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\v2\x14.georep.v1.OriginKeyR\x03key\x12/\n" +
 	"\bposition\x18\x02 \x01(\v2\x13.georep.v1.PositionR\bposition\x12\x17\n" +
 	"\x04part\x18\x03 \x01(\x03H\x00R\x04part\x88\x01\x01B\a\n" +
-	"\x05_part\"_\n" +
+	"\x05_part\"\xa8\x01\n" +
 	"\vDedupStatus\x12\x1f\n" +
 	"\vbound_topic\x18\x01 \x01(\tR\n" +
 	"boundTopic\x12/\n" +
-	"\aentries\x18\x02 \x03(\v2\x15.georep.v1.DedupEntryR\aentries\"\x8b\x01\n" +
+	"\aentries\x18\x02 \x03(\v2\x15.georep.v1.DedupEntryR\aentries\x12\x19\n" +
+	"\bmax_keys\x18\x03 \x01(\rR\amaxKeys\x12\x12\n" +
+	"\x04full\x18\x04 \x01(\bR\x04full\x12\x18\n" +
+	"\arefused\x18\x05 \x01(\x04R\arefused\"\x8b\x01\n" +
 	"\fShapeSegment\x12\x14\n" +
 	"\x05start\x18\x01 \x01(\rR\x05start\x12#\n" +
 	"\rbucket_starts\x18\x02 \x03(\rR\fbucketStarts\x12\x12\n" +
@@ -5387,84 +5439,85 @@ var file_georep_proto_depIdxs = []int32{
 	0,  // 7: georep.v1.StateRequest.default_profile:type_name -> georep.v1.Profile
 	6,  // 8: georep.v1.WindowConfig.range:type_name -> georep.v1.Range
 	0,  // 9: georep.v1.WindowConfig.profile:type_name -> georep.v1.Profile
-	13, // 10: georep.v1.Parked.position:type_name -> georep.v1.Position
-	14, // 11: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
-	15, // 12: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
-	13, // 13: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
-	15, // 14: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
-	13, // 15: georep.v1.WindowStatus.horizon:type_name -> georep.v1.Position
-	17, // 16: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
-	15, // 17: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
-	19, // 18: georep.v1.OriginKeys.keys:type_name -> georep.v1.OriginKey
-	19, // 19: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
-	3,  // 20: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
-	13, // 21: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
-	19, // 22: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
-	13, // 23: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
-	23, // 24: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
-	0,  // 25: georep.v1.Shape.profile:type_name -> georep.v1.Profile
-	25, // 26: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
-	6,  // 27: georep.v1.Cut.parent:type_name -> georep.v1.Range
-	26, // 28: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
-	28, // 29: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
-	27, // 30: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
-	29, // 31: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
-	32, // 32: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
-	4,  // 33: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
-	29, // 34: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
-	6,  // 35: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
-	5,  // 36: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
-	33, // 37: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
-	8,  // 38: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
-	8,  // 39: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
-	8,  // 40: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
-	28, // 41: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
-	26, // 42: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
-	34, // 43: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
-	8,  // 44: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
-	8,  // 45: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
-	6,  // 46: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
-	39, // 47: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
-	28, // 48: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
-	0,  // 49: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
-	44, // 50: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
-	43, // 51: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
-	45, // 52: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
-	28, // 53: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
-	46, // 54: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
-	47, // 55: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
-	48, // 56: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
-	49, // 57: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
-	50, // 58: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
-	51, // 59: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
-	52, // 60: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
-	53, // 61: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
-	54, // 62: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
-	55, // 63: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
-	43, // 64: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
-	29, // 65: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
-	32, // 66: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
-	57, // 67: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
-	58, // 68: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
-	59, // 69: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
-	60, // 70: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
-	29, // 71: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
-	32, // 72: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
-	34, // 73: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
-	66, // 74: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
-	4,  // 75: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
-	56, // 76: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
-	39, // 77: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
-	28, // 78: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
-	28, // 79: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
-	28, // 80: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
-	63, // 81: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
-	62, // 82: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
-	83, // [83:83] is the sub-list for method output_type
-	83, // [83:83] is the sub-list for method input_type
-	83, // [83:83] is the sub-list for extension type_name
-	83, // [83:83] is the sub-list for extension extendee
-	0,  // [0:83] is the sub-list for field type_name
+	13, // 10: georep.v1.WindowConfig.sent_before:type_name -> georep.v1.Position
+	13, // 11: georep.v1.Parked.position:type_name -> georep.v1.Position
+	14, // 12: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
+	15, // 13: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
+	13, // 14: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
+	15, // 15: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
+	13, // 16: georep.v1.WindowStatus.horizon:type_name -> georep.v1.Position
+	17, // 17: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
+	15, // 18: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
+	19, // 19: georep.v1.OriginKeys.keys:type_name -> georep.v1.OriginKey
+	19, // 20: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
+	3,  // 21: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
+	13, // 22: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
+	19, // 23: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
+	13, // 24: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
+	23, // 25: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
+	0,  // 26: georep.v1.Shape.profile:type_name -> georep.v1.Profile
+	25, // 27: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
+	6,  // 28: georep.v1.Cut.parent:type_name -> georep.v1.Range
+	26, // 29: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
+	28, // 30: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
+	27, // 31: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
+	29, // 32: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
+	32, // 33: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
+	4,  // 34: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
+	29, // 35: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
+	6,  // 36: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
+	5,  // 37: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
+	33, // 38: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
+	8,  // 39: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
+	8,  // 40: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
+	8,  // 41: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
+	28, // 42: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
+	26, // 43: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
+	34, // 44: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
+	8,  // 45: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
+	8,  // 46: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
+	6,  // 47: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
+	39, // 48: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
+	28, // 49: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
+	0,  // 50: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
+	44, // 51: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
+	43, // 52: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
+	45, // 53: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
+	28, // 54: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
+	46, // 55: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
+	47, // 56: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
+	48, // 57: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
+	49, // 58: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
+	50, // 59: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
+	51, // 60: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
+	52, // 61: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
+	53, // 62: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
+	54, // 63: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
+	55, // 64: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
+	43, // 65: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
+	29, // 66: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
+	32, // 67: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
+	57, // 68: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
+	58, // 69: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
+	59, // 70: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
+	60, // 71: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
+	29, // 72: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
+	32, // 73: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
+	34, // 74: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
+	66, // 75: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
+	4,  // 76: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
+	56, // 77: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
+	39, // 78: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
+	28, // 79: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
+	28, // 80: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
+	28, // 81: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
+	63, // 82: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
+	62, // 83: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
+	84, // [84:84] is the sub-list for method output_type
+	84, // [84:84] is the sub-list for method input_type
+	84, // [84:84] is the sub-list for extension type_name
+	84, // [84:84] is the sub-list for extension extendee
+	0,  // [0:84] is the sub-list for field type_name
 }
 
 func init() { file_georep_proto_init() }

@@ -21,5 +21,6 @@ type Action struct {
 	Header   []byte           // Send: in the arena, valid until the arena is used again
 	Payload  []byte           // Send: in the offered entry's memory, or in the arena for parts
 	Bytes    int64            // AskBudget: decompressed bytes
+	Passed   bool             // Parked: later entries go on past it, so a drain gate does not count it
 	Version  []byte           // AskSchema: schema version of the source cluster
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"georep/core/entry"
 	"georep/core/placement"
 )
 
@@ -25,6 +26,9 @@ type Config struct {
 	Topic      string           // parent, topic://tenant/namespace/name
 	Instance   string           // instance id of the source topic
 	Generation uint64           // replication generation towards the remote
+	// SentBefore is the end of the log when this owner began: what lies beyond was
+	// certainly not sent by an earlier one. Zero: unknown, so everything may have been.
+	SentBefore entry.Position
 
 	PlaceEncryptedBatch bool // encryptedBatchPolicy=place (default: park)
 	ParkedPass          bool // parkedPolicy=pass (default: stop)

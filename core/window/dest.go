@@ -31,6 +31,8 @@ type dest struct {
 	retryAt  int64   // ms; destRecovers
 	failures int     // in a row
 
+	refused []refusal
+
 	asked  bool  // AskWatermark is with the driver
 	askAt  int64 // next try, ms
 	gone   bool  // pruned before it could be asked
@@ -46,6 +48,37 @@ func (d *dest) covers(pos entry.Position, part int64) bool {
 	}
 	c := pos.Compare(d.pos)
 	return c < 0 || c == 0 && part <= d.part
+}
+
+// refusal is a part that d refused while others were on their way behind it.
+type refusal struct {
+	pos    entry.Position
+	part   int64
+	until  uint64 // the last send then
+	passed bool   // one of those was acknowledged as new
+}
+
+// noteRefused remembers that the destination must not store what is on its way
+// behind s. Refusals of items that are done with are forgotten.
+func (w *Window) noteRefused(s *send) {
+	d := s.to
+	d.refused = slices.DeleteFunc(d.refused, func(r refusal) bool {
+		return r.pos == s.it.pos && r.part == s.part && !r.passed || w.find(r.pos) == nil
+	})
+	d.refused = append(d.refused, refusal{pos: s.it.pos, part: s.part, until: w.sends.last()})
+}
+
+// noteAcked sees whether s, which was stored as new, has passed a refused part.
+func (d *dest) noteAcked(s *send) {
+	for i := range d.refused {
+		if r := &d.refused[i]; s.id <= r.until && s.compare(r.pos, r.part) > 0 {
+			r.passed = true
+		}
+	}
+}
+
+func (d *dest) passed(pos entry.Position, part int64) bool {
+	return slices.ContainsFunc(d.refused, func(r refusal) bool { return r.passed && r.pos == pos && r.part == part })
 }
 
 // destOf returns the record of a remote segment, making it when it is new.

@@ -20,6 +20,7 @@ const (
 // item is one entry between being read and being deleted from the cursor.
 type item struct {
 	pos   entry.Position
+	old   bool // an earlier owner may have sent it
 	state itemState
 	flags placement.Flags
 
@@ -42,47 +43,68 @@ type item struct {
 	follower  *item        // chunk to delete from the cursor once this one is
 	waits     bool         // is a follower of one that is not deleted yet
 	parked    placement.Reason
-	announced bool  // a Parked action was given
-	deleting  bool  // a Delete is with the driver
-	gone      bool  // deleted from the cursor
-	again     bool  // read and deleted once more
-	deleteAt  int64 // next try of a failed delete, ms
+	announced placement.Reason // of the last Parked action
+	deleting  bool             // a Delete is with the driver
+	gone      bool             // deleted from the cursor
+	again     bool             // read and deleted once more
+	deleteAt  int64            // next try of a failed delete, ms
 }
 
-// trouble remembers how earlier attempts of an item at one destination ended;
-// see Window.overtaken.
+// trouble remembers how earlier attempts of an item's part at one destination
+// ended; see Window.overtaken.
 type trouble struct {
 	segment   uint64
+	part      int64
 	refused   bool   // definitely refused at least once
 	ambiguous bool   // an attempt may have been stored
-	passed    bool   // something later may have been stored after the refusal
-	part      int64  // lowest part that was refused
+	low       int64  // lowest rank that such an attempt had
 	until     uint64 // last send before the latest refusal
 }
 
-// doubtful says whether the destination's having everything up to the refused
-// part can mean that something later was stored in its place.
-func (t *trouble) doubtful() bool {
-	return t.refused && (t.passed || !t.ambiguous) && !mutant.On(mutant.DuplicateIsAck)
+// doubt notes that s may have been stored.
+func (t *trouble) doubt(s *send) {
+	low := int64(0)
+	if s.messages != nil {
+		low = s.part - int64(len(s.messages)) + 1
+	}
+	if !t.ambiguous || low < t.low {
+		t.ambiguous, t.low = true, low
+	}
 }
 
-func (it *item) troubleAt(segment uint64) *trouble {
-	for i := range it.trouble {
-		if it.trouble[i].segment == segment {
-			return &it.trouble[i]
+// overtaken says whether d's having everything up to the refused part of t means
+// that something later was stored in its place: no attempt explains it, of this
+// owner or an earlier one, or something later was acknowledged meanwhile.
+func (it *item) overtaken(t *trouble, d *dest) bool {
+	if !t.refused || mutant.On(mutant.DuplicateIsAck) {
+		return false
+	}
+	if d.passed(it.pos, t.part) {
+		return true
+	}
+	for i := range it.trouble { // another cut may have put the part into a larger one
+		if a := &it.trouble[i]; a.segment == t.segment && a.ambiguous && a.low <= t.part && t.part <= a.part {
+			return false
 		}
 	}
-	it.trouble = append(it.trouble, trouble{segment: segment})
+	return !it.old
+}
+
+func (it *item) troubleAt(segment uint64, part int64) *trouble {
+	if t := it.findTrouble(segment, part); t != nil {
+		return t
+	}
+	it.trouble = append(it.trouble, trouble{segment: segment, part: part})
 	return &it.trouble[len(it.trouble)-1]
 }
 
-// noteAttempt notes that an attempt which has no outcome may have been stored.
-func (it *item) noteAttempt(segment uint64) {
+func (it *item) findTrouble(segment uint64, part int64) *trouble {
 	for i := range it.trouble {
-		if it.trouble[i].segment == segment {
-			it.trouble[i].ambiguous = true
+		if t := &it.trouble[i]; t.segment == segment && t.part == part {
+			return t
 		}
 	}
+	return nil
 }
 
 // send is one entry in flight to one destination.

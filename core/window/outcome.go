@@ -23,6 +23,7 @@ func (w *Window) Outcome(sendID uint64, o Outcome) {
 	switch o {
 	case Acked:
 		s.it.settleTrouble(s)
+		s.to.noteAcked(s)
 		w.acked(s)
 	case Duplicate:
 		if w.overtaken(s) {
@@ -35,6 +36,7 @@ func (w *Window) Outcome(sendID uint64, o Outcome) {
 		if w.mayHavePassed(s) {
 			it := s.it
 			it.verify = true
+			it.troubleAt(s.to.id, s.part).doubt(s) // it is there, if it can be opened
 			w.endSend(s)
 			w.goBack(it)
 			return
@@ -47,7 +49,7 @@ func (w *Window) Outcome(sendID uint64, o Outcome) {
 	case Refused:
 		w.refused(s)
 	default:
-		s.it.troubleAt(s.to.id).ambiguous = true
+		s.it.troubleAt(s.to.id, s.part).doubt(s)
 		w.lose(s)
 	}
 }
@@ -104,20 +106,11 @@ func (w *Window) lose(s *send) {
 		d.failures++
 		w.counters.Recoveries++
 	}
-	if d.gone && it.ambiguousAt(d.id) {
+	if t := it.findTrouble(d.id, s.part); d.gone && t != nil && t.ambiguous {
 		w.counters.UnknownResends++
 	}
 	w.endSend(s)
 	w.goBack(it)
-}
-
-func (it *item) ambiguousAt(segment uint64) bool {
-	for i := range it.trouble {
-		if it.trouble[i].segment == segment {
-			return it.trouble[i].ambiguous
-		}
-	}
-	return false
 }
 
 // refused handles a definite refusal.
@@ -127,19 +120,14 @@ func (w *Window) refused(s *send) {
 	w.lose(s)
 }
 
-// noteRefusal remembers that s is certainly not stored. Whatever is still in
-// flight to the same destination behind it may yet be stored there and overtake it.
+// noteRefusal remembers that s is certainly not stored. A destination stores
+// nothing of a session behind an entry that it refused, so what is in flight
+// behind it is not stored either; if it is acknowledged all the same, the
+// destination has broken the rule and s was overtaken.
 func (w *Window) noteRefusal(s *send) {
-	t := s.it.troubleAt(s.to.id)
-	if !t.refused || s.part < t.part {
-		t.part = s.part
-	}
+	t := s.it.troubleAt(s.to.id, s.part)
 	t.refused, t.until = true, w.sends.last()
-	for _, o := range s.to.inFlight {
-		if o.compare(s.it.pos, s.part) > 0 {
-			t.passed = true
-		}
-	}
+	w.noteRefused(s)
 }
 
 // mayHavePassed says whether an earlier owner may have parked the batch, because
@@ -150,13 +138,13 @@ func (w *Window) mayHavePassed(s *send) bool {
 	return w.cfg.ParkedPass && s.messages == nil && m.HasBatch && !m.Encrypted && !m.HasChunk && !s.it.unkeyed
 }
 
-// overtaken says whether a "duplicate" receipt for s can mean that something
-// later was stored in its place: it was definitely refused before, and no
-// attempt that could have been stored explains the receipt.
+// overtaken says whether a "duplicate" receipt for s means that something later
+// was stored in its place, or in that of an earlier part: that was definitely
+// refused before, and no attempt that could have been stored explains the receipt.
 func (w *Window) overtaken(s *send) bool {
 	for i := range s.it.trouble {
-		if t := &s.it.trouble[i]; t.segment == s.to.id {
-			return s.part >= t.part && t.doubtful()
+		if t := &s.it.trouble[i]; t.segment == s.to.id && t.part <= s.part && s.it.overtaken(t, s.to) {
+			return true
 		}
 	}
 	return false
@@ -167,7 +155,7 @@ func (w *Window) overtaken(s *send) bool {
 func (w *Window) overtakenAtSeal(it *item) bool {
 	for i := range it.trouble {
 		t := &it.trouble[i]
-		if d := w.findDest(t.segment); d != nil && t.doubtful() && d.covers(it.pos, t.part) {
+		if d := w.findDest(t.segment); d != nil && it.overtaken(t, d) && d.covers(it.pos, t.part) {
 			return true
 		}
 	}
@@ -179,7 +167,7 @@ func (w *Window) overtakenAtSeal(it *item) bool {
 func (it *item) settleTrouble(s *send) {
 	for i := range it.trouble {
 		if t := &it.trouble[i]; t.segment == s.to.id && s.id > t.until {
-			*t = trouble{segment: t.segment, ambiguous: t.ambiguous}
+			t.refused = false
 		}
 	}
 }

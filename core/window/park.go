@@ -27,10 +27,12 @@ func (w *Window) park(it *item, reason placement.Reason) {
 	}
 	it.state, it.parked = itemParked, reason
 	w.parkedN++
-	if !it.announced {
-		it.announced = true
-		w.counters.Parked++
-		w.push(Action{Kind: Parked, Position: it.pos, Reason: reason})
+	if it.announced != reason { // another layout may have let it be tried, to end otherwise
+		if it.announced == 0 {
+			w.counters.Parked++
+		}
+		it.announced = reason
+		w.push(Action{Kind: Parked, Position: it.pos, Reason: reason, Passed: w.passes(reason)})
 	}
 	if w.passes(reason) {
 		w.release(it)

@@ -42,7 +42,7 @@ func (w *Window) Ready(dst []Action, arena []byte) (acts []Action, used []byte, 
 			if w.slot == slotGranted && !r.full() && r.needed == 0 {
 				w.yieldSlot()
 			}
-			if len(w.out) == 0 || r.full() {
+			if w.outAt == len(w.out) || r.full() {
 				break
 			}
 			if r.needed > 0 {
@@ -56,12 +56,13 @@ func (w *Window) Ready(dst []Action, arena []byte) (acts []Action, used []byte, 
 
 // drain moves actions that need no arena.
 func (w *Window) drain(r *ready) {
-	n := 0
-	for n < len(w.out) && !r.full() {
-		r.acts = append(r.acts, w.out[n])
-		n++
+	for w.outAt < len(w.out) && !r.full() {
+		r.acts = append(r.acts, w.out[w.outAt])
+		w.outAt++
 	}
-	w.out = append(w.out[:0], w.out[n:]...)
+	if w.outAt == len(w.out) {
+		w.out, w.outAt = w.out[:0], 0
+	}
 }
 
 // originBound bounds the bytes that a splice adds to an entry's metadata

@@ -139,6 +139,8 @@ func (s *script) command(f []string, out *strings.Builder) error {
 		}
 	case "delete-failed":
 		s.w.DeleteFailed(s.pos(f[1]))
+	case "cursor":
+		s.w.CursorAt(s.pos(f[1]), uint64(s.int(f[2])))
 	case "skip":
 		return s.w.Skip(s.pos(f[1]))
 	case "tick":
@@ -195,7 +197,8 @@ func (s *script) pos(v string) entry.Position {
 
 func (s *script) open(opts []string) error {
 	c := Config{Source: placement.Source{Cluster: "a", Remote: "b", Segment: 7, Range: layout.Range{Start: 0, End: 0xffff}},
-		Topic: "topic://t/n/x", Instance: "i1", Generation: 1, KeepCodec: true}
+		Topic: "topic://t/n/x", Instance: "i1", Generation: 1, KeepCodec: true,
+		SentBefore: entry.Position{Ledger: 0, Entry: 9}}
 	s.profile = keyhash.PIP486
 	for _, o := range opts {
 		k, v, _ := strings.Cut(o, "=")
@@ -208,6 +211,8 @@ func (s *script) open(opts []string) error {
 				return err
 			}
 			s.profile = p
+		case "sent-before":
+			c.SentBefore = s.pos(v)
 		case "pass":
 			c.ParkedPass = true
 		case "place":

@@ -43,7 +43,9 @@ func (w *Window) resolve(d *dest) {
 	w.counters.WatermarksKnown++
 	for len(d.inFlight) > 0 {
 		s := d.inFlight[0]
-		s.it.noteAttempt(d.id)
+		if t := s.it.findTrouble(d.id, s.part); t != nil {
+			t.doubt(s) // what has no outcome may have been stored
+		}
 		switch {
 		case !d.covers(s.it.pos, s.part):
 			w.counters.Replans++

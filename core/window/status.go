@@ -160,7 +160,7 @@ func (w *Window) Want() (entries int, bytes int64) {
 		// what a sealed destination may have of it: their remaining chunks must come in.
 		return max(1, w.cfg.MaxInFlightEntries-w.held), max(1, w.cfg.MaxInFlightBytes-w.heldB)
 	}
-	entries = min(w.cfg.MaxInFlightEntries-w.held, w.cfg.MaxInFlightEntries*spanFactor-len(w.items))
+	entries = min(w.cfg.MaxInFlightEntries-w.held, w.cfg.MaxInFlightEntries*spanFactor-(len(w.items)-w.goneN))
 	bytes = w.cfg.MaxInFlightBytes - w.heldB
 	if entries <= 0 || bytes <= 0 {
 		return 0, 0

@@ -57,6 +57,7 @@ type Window struct {
 	options  rebatch.Options
 	quiet    bool     // no sealed destination over the source range is unsettled
 	out      []Action // actions that need no arena, in order
+	outAt    int      // of those, the drained ones
 
 	waiting  wait
 	parkedN  int
@@ -98,6 +99,7 @@ func (w *Window) Offer(pos entry.Position, flags placement.Flags, data []byte) e
 	w.last = pos
 	it := w.newItem(pos, data)
 	it.flags = flags
+	it.old = w.cfg.SentBefore == entry.Position{} || pos.Compare(w.cfg.SentBefore) <= 0
 	w.items = append(w.items, it)
 	w.parse(it)
 	return nil
@@ -254,24 +256,14 @@ func (w *Window) release(it *item) {
 	w.push(Action{Kind: Release, Position: it.pos})
 }
 
-// trim drops leading items that are deleted from the cursor, and all of them
-// when they are most of the list: behind a parked entry that lets others pass
-// there is no end to them.
+// trim drops the items that are deleted from the cursor once they are most of
+// the list, so that each one that goes costs the same whatever the list's length.
+// They are leading ones, or lie behind a parked one that lets others pass.
 func (w *Window) trim() {
-	n := 0
-	for n < len(w.items) && w.items[n].gone {
-		n++
+	if w.goneN*2 <= len(w.items) {
+		return
 	}
-	if n > 0 {
-		for _, it := range w.items[:n] {
-			w.recycle(it)
-		}
-		w.items = append(w.items[:0], w.items[n:]...)
-		w.next = max(0, w.next-n)
-	}
-	if w.goneN*2 > len(w.items) {
-		w.compact()
-	}
+	w.compact()
 	if len(w.free) > w.cfg.MaxInFlightEntries {
 		w.free = w.free[:w.cfg.MaxInFlightEntries]
 	}

@@ -184,7 +184,8 @@ void check_dedup(void) {
     OK(georep_dedup_status(fresh, p, sizeof p, &len, &err));
     CHECK(!strcmp(json_of("DedupStatus", p, len),
                   "{\"boundTopic\":\"" SEGMENT_1 "\",\"entries\":[{\"key\":{\"cluster\":\"eu\",\"instance\":\"" INSTANCE
-                  "\",\"segment\":\"5\",\"generation\":\"3\"},\"position\":{\"ledger\":\"8\",\"entry\":\"2\"}}]}"));
+                  "\",\"segment\":\"5\",\"generation\":\"3\"},\"position\":{\"ledger\":\"8\",\"entry\":\"2\"}}],"
+                  "\"maxKeys\":65536}"));
     OK(georep_dedup_prune(fresh, key.p, key.n, &err));
     OK(georep_dedup_watermark(fresh, key.p, key.n, &found, &pos, &err));
     EQ(found, 0);

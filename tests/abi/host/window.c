@@ -231,6 +231,44 @@ static void operator_calls(georep_layout us) {
     buf_free(&junk);
 }
 
+/* A chunked message whose segment is sealed in the middle; and who may pass a parked entry. */
+static void source_ends(georep_layout plain) {
+    georep_window w = open_window("65535", ",\"parkedPass\":true");
+    buf chunk = {0}, meta = {0}, payload = {0}, junk = {0};
+    wire_metadata(&meta, 1);
+    pb_text(&meta, 6, key_in(1, 1, 0));
+    pb_text(&meta, 26, "uuid");
+    pb_varint(&meta, 27, 3);
+    pb_varint(&meta, 28, 15);
+    pb_varint(&meta, 29, 0);
+    buf_bytes(&payload, "chunk", 5);
+    wire_entry(&chunk, &meta, &payload);
+    buf_bytes(&junk, "no entry", 8);
+    OK(georep_window_set_remote(w, plain, 0, &err));
+    georep_event ev[4] = {{.kind = GEOREP_EV_TICK, .millis = 1},
+                          {.kind = GEOREP_EV_GATE, .code = 1},
+                          offer(&junk, 1, 0),
+                          offer(&chunk, 1, 1)};
+    step(w, ev, 4);
+    EQ(only(GEOREP_DO_PARKED)->reason, GEOREP_REASON_MALFORMED);
+    EQ(only(GEOREP_DO_PARKED)->bytes, 1); /* the chunk passes it */
+    georep_event ack = {.kind = GEOREP_EV_OUTCOME, .id = only(GEOREP_DO_SEND)->send_id, .code = GEOREP_OUTCOME_ACKED};
+    step(w, &ack, 1);
+    EQ(n_act, 0); /* stored, and kept for the other two */
+    georep_event ended = {.kind = GEOREP_EV_SOURCE_ENDED};
+    step(w, &ended, 1);
+    EQ(only(GEOREP_DO_PARKED)->reason, GEOREP_REASON_CHUNK_INCOMPLETE);
+    EQ(only(GEOREP_DO_PARKED)->entry, 1);
+    EQ(only(GEOREP_DO_PARKED)->bytes, 0);
+    CHECK(strstr(status_of(w), "\"parkedTotal\":\"2\""));
+    CHECK(strstr(status_of(w), "\"passedTotal\":\"1\""));
+    OK(georep_window_free(w));
+    buf_free(&chunk);
+    buf_free(&meta);
+    buf_free(&payload);
+    buf_free(&junk);
+}
+
 void check_window(void) {
     georep_layout us = layout_of(US_JSON), one = layout_of(EU_JSON);
     buf c = proto_of("WindowConfig", "{\"cluster\":\"eu\"}");
@@ -246,6 +284,7 @@ void check_window(void) {
     verbatim(plain);
     parts(us);
     operator_calls(us);
+    source_ends(plain);
     OK(georep_layout_free(plain));
     OK(georep_layout_free(us));
     OK(georep_layout_free(one));

@@ -9,6 +9,7 @@ import (
 	"georep/core/entry"
 	"georep/core/keyhash"
 	"georep/core/layout"
+	"georep/core/placement"
 )
 
 // scene is one entry of two messages with different keys, and a destination.
@@ -115,6 +116,10 @@ func TestCheckersSeeWhatIsWrong(t *testing.T) {
 		{"replicated although another remote is named", func(s *scene) { s.e.ReplicateTo = []string{"c"}; s.store(s.d, s.whole()) }, MustStay},
 		{"deleted after half of it", func(s *scene) { s.store(s.d, s.part(0, 0)); s.c.Deleted(s.l, s.e) }, DeleteAfter},
 		{"skipped without a word", func(s *scene) { s.c.Skipped(s.l, s.e) }, ParkedVisible},
+		{"parked as overtaken although it is there", func(s *scene) {
+			s.store(s.d, s.whole())
+			s.c.Parked(s.l, s.e, placement.Overtaken)
+		}, TrueParks},
 		{"a child that comes early", func(s *scene) {
 			s.c.Publishes(s.l, 5, []uint64{4}, func(uint64) []*Entry { return []*Entry{s.e} })
 		}, DrainGate},
@@ -147,7 +152,7 @@ func TestCheckersLetPassWhatIsRight(t *testing.T) {
 			s.store(s.dest(3, layout.Ring, nil), s.whole())
 		},
 		"parked, then skipped": func(s *scene) {
-			s.c.Parked(s.l, s.e)
+			s.c.Parked(s.l, s.e, placement.Malformed)
 			s.c.Skipped(s.l, s.e)
 			s.c.Deleted(s.l, s.e)
 			s.c.Finish(s.l, []*Entry{s.e})

@@ -18,6 +18,7 @@ var (
 	KeyOrder      = Name{"key-order", 11}
 	NothingLost   = Name{"nothing-lost", 12}
 	ParkedVisible = Name{"parked-visible", 12}
+	TrueParks     = Name{"true-parks", 12}
 	DeleteAfter   = Name{"delete-after-ack", 13}
 	NoDuplicate   = Name{"no-duplicate", 14}
 	SameMessages  = Name{"same-messages", 15}
@@ -47,8 +48,8 @@ func (n Name) Layouts() bool { return n.Invariant > 0 && n.Invariant < 9 || n ==
 
 // Names lists every checker.
 func Names() []Name {
-	return []Name{VerbatimFits, SpliceOnly, SingleBucket, KeyOrder, NothingLost, ParkedVisible, DeleteAfter,
-		NoDuplicate, SameMessages, DrainGate, Pinned, MustStay, Budget, Contract, Liveness,
+	return []Name{VerbatimFits, SpliceOnly, SingleBucket, KeyOrder, NothingLost, ParkedVisible, TrueParks,
+		DeleteAfter, NoDuplicate, SameMessages, DrainGate, Pinned, MustStay, Budget, Contract, Liveness,
 		RingTiles, LayoutsAgree, NoneVanishes, PeerForward, AckDurable, StaleWrite, LeaderWaits, MergeAgreed,
 		SiblingsOnly, SplitLogged, WithinCaps, Crashed}
 }

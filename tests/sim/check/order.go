@@ -2,7 +2,11 @@
 
 package check
 
-import "fmt"
+import (
+	"fmt"
+
+	"georep/core/placement"
+)
 
 // count books the stored messages: duplicates and order.
 func (c *Checker) count(l *Life, d *Dest, e *Entry, idx []int, from *Sender, sent Sent) {
@@ -148,7 +152,14 @@ func both(a, b []*Dest) (out []*Dest) {
 }
 
 // Parked notes that a window announced a parked entry.
-func (c *Checker) Parked(l *Life, e *Entry) { l.fate(e).parked = true }
+// Overtaken means that something of it is missing; of a chunk that went to two
+// places it may be the one that counts.
+func (c *Checker) Parked(l *Life, e *Entry, reason placement.Reason) {
+	l.fate(e).parked = true
+	if reason == placement.Overtaken && l.stored(e) && !l.fate(e).passed && e.Unit == nil {
+		c.fail(TrueParks, e, "parked for %s as overtaken, and all of it is stored", l.Remote)
+	}
+}
 
 // Passed notes that a destination broke the rule and stored what follows a refused
 // entry. The entry must not be lost; its place in the order is.

@@ -101,7 +101,7 @@ func (rp *replicator) act(a *window.Action) {
 		w.parkedBy[a.Reason]++
 		rp.told[a.Position] = true
 		if e := rp.entryAt(a.Position); e != nil {
-			w.chk.Parked(rp.life, e)
+			w.chk.Parked(rp.life, e, a.Reason)
 		}
 	default:
 		w.chk.Fail(check.Contract, rp.seg.info.ID, "unknown action %d", a.Kind)

@@ -156,6 +156,14 @@ func (c *conn) answered(o *outgoing, out window.Outcome) {
 	c.rest(window.Refused)
 }
 
+// receipt gives the window the outcome of o alone.
+func (c *conn) receipt(o *outgoing, out window.Outcome) {
+	if i := slices.Index(c.pending, o); i >= 0 {
+		c.pending = slices.Delete(c.pending, i, i+1)
+		c.r.outcome(o, out)
+	}
+}
+
 // drop takes the connection away from the client.
 func (c *conn) drop() {
 	c.closed = true
@@ -210,19 +218,11 @@ func (p *pipe) clientNotices() {
 	})
 }
 
-// broken is what a client does when its connection is gone: it resends by
-// itself, or gives up and tells the replicator.
+// broken is what a client does when its connection is gone: it tells the
+// replicator. It never sends again by itself: a receipt would not say for which try.
 func (c *conn) broken() {
-	w := c.r.w
-	c.pipe.lost = true
-	if w.calm || w.rng.IntN(2) == 0 {
-		c.fail(window.Refused)
-		return
+	if len(c.pending) > 0 {
+		c.r.w.plan.Hit(faults.LostReceipt)
 	}
-	if c.r.hazard { // a resend would look like a first attempt
-		c.fail(window.Refused)
-		return
-	}
-	w.plan.Hit(faults.LostReceipt)
-	c.connect()
+	c.fail(window.Refused)
 }

@@ -34,15 +34,17 @@ type replicator struct {
 	charged  int64 // bytes in flight on the budget
 	grants   int   // rises when a slot is given back: older grants are stale
 	asked    map[uint64]bool
+	doubts   map[entry.Position]bool // an attempt may have been stored
 	told     map[entry.Position]bool // parked positions that the operator was told
 	mine     map[int]bool            // deleted by this owner: a read may have been on its way
 	ticking  bool
 	pumping  bool
 	stopped  bool
-	instance int  // life of the remote's topic that it knows
-	ended    bool // the window knows that nothing more comes
-	starved  bool // the budget has no room for what the window wants
-	hazard   bool // something may have been passed by: no new owner until it is skipped
+	instance int            // life of the remote's topic that it knows
+	ended    bool           // the window knows that nothing more comes
+	starved  bool           // the budget has no room for what the window wants
+	since    entry.Position // end of the log when it began
+	hazard   bool           // something may have been passed by: no new owner until it is skipped
 	arena    []byte
 }
 
@@ -56,16 +58,22 @@ func (w *World) startReplicator(s *segment, r *remote, delay int64) {
 		rp := &replicator{w: w, id: w.owners, seg: s, r: r, key: budget.Key(w.owners), cur: s.cursors[r],
 			life: w.chk.Life(r.name, r.generation), sender: &check.Sender{ID: w.owners, Told: map[*check.Dest]bool{}},
 			gate: window.NewGate(s.info.ID), lent: map[entry.Position][]byte{}, asked: map[uint64]bool{},
-			told: map[entry.Position]bool{}, mine: map[int]bool{}, instance: -1}
+			doubts: map[entry.Position]bool{}, told: map[entry.Position]bool{}, mine: map[int]bool{}, instance: -1}
+		var end entry.Position // before the first entry
+		if n := len(s.log); n > 0 {
+			end = s.log[n-1].Pos
+		} else {
+			end.Entry = -1
+		}
 		win, err := window.New(window.Config{Source: w.placementSource(s, r), Topic: topicName, Instance: instance,
-			Generation: r.generation, PlaceEncryptedBatch: w.opt.place, ParkedPass: w.opt.pass, KeepCodec: w.opt.keepCodec,
+			Generation: r.generation, SentBefore: end, PlaceEncryptedBatch: w.opt.place, ParkedPass: w.opt.pass, KeepCodec: w.opt.keepCodec,
 			MaxEntryBytes: 1 << 20, MaxDecompressed: 1 << 20, MaxMessages: 1000, MaxInFlightEntries: w.opt.window,
 			MaxInFlightBytes: 1 << 16, MaxOpenUnits: 4, MaxUnitMillis: 150, RetryMillis: 5})
 		if err != nil {
 			w.chk.Fail(check.Contract, s.info.ID, "window.New: %v", err)
 			return
 		}
-		rp.win = win
+		rp.win, rp.since = win, end
 		rp.readAt = rp.cur.low
 		w.replicators = append(w.replicators, rp)
 		w.tracef("owner %d starts on segment %d to %s, generation %d, from %d of %d", rp.id, s.info.ID, r.name, r.generation, rp.readAt, len(s.log))
@@ -232,6 +240,7 @@ func (rp *replicator) outcome(o *outgoing, out window.Outcome) {
 		return
 	}
 	rp.charge(-int64(len(o.wire)))
+	rp.doubts[o.pos] = rp.doubts[o.pos] || out == window.Unknown
 	rp.event()
 	if rp.w.tracing {
 		rp.w.trace("owner %d: send #%d %v/%d -> outcome %d", rp.id, o.id, o.pos, o.part, out)

@@ -194,20 +194,44 @@ func (s *server) take(p *pipe, o *outgoing) {
 }
 
 // goesOn refuses an entry and stores what follows it, which a destination must
-// not do. The sender can tell only if it learns of the refusal, so the receipt
-// arrives at once, and the sender stays until the operator has decided.
+// not do. The sender can tell only if nobody else can have sent the entry and it
+// learns what was stored, so both receipts arrive at once, and the sender stays
+// until the operator has decided.
 func (s *server) goesOn(p *pipe, o *outgoing) bool {
 	w := s.w
-	if p.lost || p.c.closed || p.c.pipe != p || o.r.stopped || s.blocked[o.src.info.ID] || !w.chance(faults.RefusedGoesOn, 0.002) {
+	if p.lost || p.c.closed || p.c.pipe != p || o.r.stopped || s.blocked[o.src.info.ID] || len(p.queue) == 0 || p.c.pending[0] != o ||
+		len(s.writing) > 0 || o.r.doubts[o.pos] || o.pos.Compare(o.r.since) <= 0 || !w.chance(faults.RefusedGoesOn, 0.01) {
 		return false
 	}
+	next := p.queue[0]
+	if s.known(o) || s.known(next) || len(next.wire) > s.r.maxMessage || !checksumOK(next.wire) {
+		return false
+	}
+	p.queue = p.queue[1:]
 	s.blocked[o.src.info.ID] = true
 	o.r.hazard = true
 	if e := o.r.entryAt(o.pos); e != nil {
 		w.chk.Passed(o.r.life, e)
 	}
-	p.c.answered(o, window.Refused)
+	c := p.c
+	c.receipt(o, window.Refused)
+	s.publish(p, next)
+	s.persist(false)
+	c.receipt(next, window.Acked)
+	c.fail(window.Refused)
+	p.close()
 	return true
+}
+
+// known says whether the dedup table would not take o as new.
+func (s *server) known(o *outgoing) bool {
+	k := s.w.dedupKey(o.src, o.r.life.Generation)
+	pos, part, ok := s.table.Watermark(k)
+	if !ok {
+		return false
+	}
+	c := o.pos.Compare(pos)
+	return c < 0 || c == 0 && o.part <= part
 }
 
 func checksumOK(b []byte) bool {

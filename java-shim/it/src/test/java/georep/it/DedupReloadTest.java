@@ -2,9 +2,13 @@
 package georep.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import georep.it.OriginSession.Stream;
+import georep.plugin.dest.OriginKey;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -146,14 +150,61 @@ class DedupReloadTest {
         secondRound();
     }
 
+    /** Where more streams arrive than a segment keeps, the new one waits, visibly, until one is forgotten. */
+    @Test
+    void aFullTableRefusesVisiblyAndLosesNothing() throws Exception {
+        b = ClusterSpec.named("cluster-b").key("georepDedupMaxKeys", 2).start(Dirs.fresh());
+        Federation.introduce(b);
+        Federation.create(NS, b);
+        Federation.topic(TOPIC, 1, b);
+        for (long origin : new long[] {1, 2}) {
+            assertThat(send(origin)).isEqualTo(Outcome.ACKED);
+        }
+        assertThat(send(3)).as("a third stream").isNotIn(Outcome.ACKED, Outcome.DUPLICATE);
+        assertThat(b.plugin().counters().full.sum()).isPositive();
+        JsonNode s = new ObjectMapper().readTree(b.segment(SEGMENT).dedupStatusJson());
+        assertThat(s.path("full").asBoolean()).isTrue();
+        assertThat(s.path("maxKeys").asLong()).isEqualTo(2);
+        assertThat(s.path("refused").asLong()).isPositive();
+        assertThat(stored()).containsExactly("stream 1", "stream 2");
+
+        // its origin says that segment 1 is gone
+        assertThat(b.segment(SEGMENT).forgetStreams(List.of(new OriginKey("cluster-z", "00ff", 1, 1)))).isEqualTo(1);
+        assertThat(send(3)).isEqualTo(Outcome.ACKED);
+        assertThat(stored()).containsExactly("stream 1", "stream 2", "stream 3");
+
+        // the log has three streams: without a snapshot, nobody knows which of them are gone
+        b.segment(SEGMENT).getManagedLedger().deleteCursor("pulsar.repl.georep_dedup");
+        b.admin().namespaces().unload(NS);
+        assertThatThrownBy(() -> OriginSession.open(b, SEGMENT, new Stream("cluster-z", "00ff", 3, 1)))
+                .hasMessageContaining("georepDedupMaxKeys");
+        assertThat(b.segment(SEGMENT).receiveTrouble()).contains("more than 2 streams", "georepDedupMaxKeys");
+        assertThat(b.plugin().counters().refusing.sum()).isEqualTo(1);
+        try (Producer<byte[]> p = StampingProducer.create(b.internalClient(), ordinary(), m -> new long[0]).get()) {
+            p.newMessage().value("ordinary".getBytes()).send();
+        }
+        assertThat(stored()).endsWith("ordinary");
+    }
+
+    private Outcome send(long origin) throws Exception {
+        try (OriginSession s = OriginSession.open(b, SEGMENT, new Stream("cluster-z", "00ff", origin, 1))) {
+            return s.send("5:0", "stream " + origin);
+        }
+    }
+
+    private static ProducerConfigurationData ordinary() {
+        ProducerConfigurationData conf = new ProducerConfigurationData();
+        conf.setTopicName(SEGMENT);
+        conf.setProducerName("app");
+        conf.setBatchingEnabled(false);
+        return conf;
+    }
+
     /** A producer that has the same name on two clusters, and the policy on: one's numbers are not the other's. */
     @Test
     void producersOfTheSameNameOnTwoClustersDoNotMix() throws Exception {
         start(true);
-        ProducerConfigurationData conf = new ProducerConfigurationData();
-        conf.setTopicName(SEGMENT);
-        conf.setProducerName("app"); // as in the replicated entries, which carry number 1,000,000
-        conf.setBatchingEnabled(false);
+        ProducerConfigurationData conf = ordinary(); // its name is in the replicated entries, with number 1,000,000
         try (Producer<byte[]> p = StampingProducer.create(b.internalClient(), conf, m -> new long[0]).get()) {
             p.newMessage().sequenceId(1).value("local 1".getBytes()).send();
         }

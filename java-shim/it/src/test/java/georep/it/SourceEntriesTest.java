@@ -307,11 +307,39 @@ class SourceEntriesTest {
         assertThat(r.of("schemaAsks")).isEqualTo(2);
     }
 
+    /** Entries that have no schema, at a remote that refuses sessions without one; a schema comes late. */
+    @Test
+    void entriesWithoutSchemaReachARemoteThatEnforcesOne() throws Exception {
+        String ns = SourcePair.NS + "-enforced";
+        Federation.of(ns, p.a, p.b);
+        for (Cluster c : new Cluster[]{p.a, p.b}) {
+            c.admin().namespaces().setSchemaCompatibilityStrategy(ns, SchemaCompatibilityStrategy.ALWAYS_COMPATIBLE);
+        }
+        p.b.admin().namespaces().setSchemaValidationEnforced(ns, true);
+        String t = "topic://" + ns + "/x";
+        Federation.topic(t, 1, p.a, p.b);
+        send(p.b, SegmentLog.segments(p.b, t).get(0), Schema.JSON(One.class), new One("at home")); // goes to A as well
+        String segment = SegmentLog.segments(p.a, t).get(0);
+        SourceRawProducer raw = new SourceRawProducer(p.a, segment, "raw");
+        for (int i = 0; i < 3; i++) {
+            raw.send(keyed(i), new byte[0], Unpooled.wrappedBuffer(("k#" + i).getBytes(StandardCharsets.UTF_8)));
+        }
+        await(p.a, p.b, t, Duration.ofSeconds(40), 3);
+        send(segment, Schema.JSON(Two.class), new Two("late", 2));
+        await(p.a, p.b, t, Duration.ofSeconds(40), 4);
+        List<StoredEntry> copies = stored(p.b, t).stream().filter(e -> e.parsed().hasReplicatedFrom()).toList();
+        assertThat(copies).extracting(e -> e.parsed().hasSchemaVersion()).containsExactly(false, false, false, true);
+    }
+
     private <T> void send(String segment, Schema<T> schema, T value) throws Exception {
+        send(p.a, segment, schema, value);
+    }
+
+    private static <T> void send(Cluster at, String segment, Schema<T> schema, T value) throws Exception {
         ProducerConfigurationData c = new ProducerConfigurationData();
         c.setTopicName(segment);
         c.setBatchingEnabled(false);
-        try (Producer<T> producer = p.a.internalClient().createSegmentProducerAsync(c, schema)
+        try (Producer<T> producer = at.internalClient().createSegmentProducerAsync(c, schema)
                 .get(20, TimeUnit.SECONDS)) {
             producer.newMessage().key("k").value(value).send();
         }

@@ -63,6 +63,14 @@ class SourceRemoteTest {
             assertThat(s[0].path("backlog").asLong()).isPositive();
             assertThat(s[0].path("delaySeconds").asLong()).as("age of the oldest entry").isPositive();
             assertThat(s[0].path("trouble").asText()).isNotEmpty();
+            assertThat(s[0].path("stallReason").asText()).isNotEmpty();
+            String labels = "{cluster=\"" + a.name + "\",namespace=\"down/ns\",topic=\"" + t + "\",segment=\"0\","
+                    + "remote_cluster=\"" + b.name + "\"";
+            Awaitility.await().atMost(Duration.ofSeconds(40)).untilAsserted(() -> // the broker keeps a page for a while
+                    assertThat(Http.get(a.broker, "/metrics/", null).body().lines())
+                            .anyMatch(l -> l.startsWith("pulsar_georep_segment_stalled" + labels + ",reason=\"")
+                                    && !l.contains("reason=\"\"") && l.endsWith(" 1"))
+                            .anyMatch(l -> l.startsWith("pulsar_georep_segment_delay_seconds" + labels + "} ")));
             b.startAgain();
             x.more(1000);
             x.finish();

@@ -23,6 +23,7 @@ final class EventBuffer {
     static final int TICK = 13;
     static final int BLOCK = 14;
     static final int CURSOR = 16;
+    static final int SOURCE_ENDED = 15;
 
     private static final int STRIDE = 96;
     private static final int FIRST = 64;

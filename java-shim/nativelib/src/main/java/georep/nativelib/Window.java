@@ -173,6 +173,11 @@ public final class Window extends NativeHandle {
         events.begin(EventBuffer.BLOCK).code(why);
     }
 
+    /** The source segment is sealed, and all that it holds was offered: what is incomplete now stays so. */
+    public void sourceEnded() {
+        events.begin(EventBuffer.SOURCE_ENDED);
+    }
+
     /** Which life of its topic the remote is in; before {@link #setRemote}, applied at once. */
     public void remoteInstance(String id) {
         byte[] text = id.getBytes(StandardCharsets.UTF_8);
@@ -291,6 +296,11 @@ public final class Window extends NativeHandle {
 
     public long bytes(int i) {
         return actions.getLong(slot(i) + 80);
+    }
+
+    /** PARKED: whether later entries go on past it. */
+    public boolean passed(int i) {
+        return bytes(i) != 0;
     }
 
     public int messages(int i) {

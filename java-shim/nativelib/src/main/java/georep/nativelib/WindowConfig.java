@@ -58,6 +58,12 @@ public final class WindowConfig {
         return this;
     }
 
+    /** End of the log when this owner began: what lies beyond was certainly not sent by an earlier one. */
+    public WindowConfig sentBefore(long ledger, long entry) {
+        wire.bytes(21, new Wire().varint(1, ledger).varint(2, entry).bytes());
+        return this;
+    }
+
     /** The bytes of the georep.v1.WindowConfig. */
     public byte[] toProto() {
         return wire.bytes();

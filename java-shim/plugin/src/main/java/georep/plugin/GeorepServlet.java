@@ -6,6 +6,7 @@ import georep.plugin.http.OperatorResource;
 import georep.plugin.http.ParkedResource;
 import georep.plugin.http.RawEntriesResource;
 import georep.plugin.http.ReplicationResource;
+import georep.plugin.source.SegmentMetrics;
 import georep.plugin.source.SourceBroker;
 import georep.plugin.source.SourceMetrics;
 import jakarta.servlet.Servlet;
@@ -52,6 +53,7 @@ public final class GeorepServlet implements AdditionalServletWithPulsarService {
         plugin.service(PolicyWatch.class, p -> new PolicyWatch(pulsar, p.records(), service))
                 .start(plugin.config().sweepSeconds());
         pulsar.addPrometheusRawMetricsProvider(new SourceMetrics(SourceBroker.of(pulsar)));
+        pulsar.addPrometheusRawMetricsProvider(new SegmentMetrics(SourceBroker.of(pulsar)));
     }
 
     @Override

@@ -13,4 +13,8 @@ public final class PluginCounters {
     public final LongAdder forged = new LongAdder();
     /** As a source: replication cursors that were found missing. */
     public final LongAdder cursorsLost = new LongAdder();
+    /** Entries of streams that a full segment does not know. */
+    public final LongAdder full = new LongAdder();
+    /** Segments, now, that are not open to replication because more streams are stored there than they may keep. */
+    public final LongAdder refusing = new LongAdder();
 }

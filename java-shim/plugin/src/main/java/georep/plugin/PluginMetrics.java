@@ -25,6 +25,10 @@ public final class PluginMetrics implements PrometheusRawMetricsProvider {
                 plugin.counters().duplicates);
         counter(out, "pulsar_georep_dedup_unknown_total", "Replicated entries refused because an earlier send of them "
                 + "was not known to be stored", plugin.counters().unknown);
+        counter(out, "pulsar_georep_dedup_full_total", "Replicated entries refused because their segment keeps as many "
+                + "streams as it may", plugin.counters().full);
+        gauge(out, "pulsar_georep_dedup_refusing", "Segments that take nothing from other clusters because they "
+                + "have more streams than they may keep", plugin.counters().refusing.sum());
         counter(out, "pulsar_georep_forged_total", "Ordinary entries refused for pretending to be replicated",
                 plugin.counters().forged);
         counter(out, "pulsar_georep_cursors_lost_total", "Replication cursors that were missing and begin anew at the "

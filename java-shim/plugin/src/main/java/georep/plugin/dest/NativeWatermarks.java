@@ -3,6 +3,7 @@ package georep.plugin.dest;
 
 import georep.nativelib.Dedup;
 import georep.nativelib.Georep;
+import georep.nativelib.Status;
 import georep.nativelib.StatusException;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
@@ -71,8 +72,13 @@ public final class NativeWatermarks implements Watermarks {
                 dedup.replay(Georep.FORM_ENTRY, contiguous(entry));
             }
         } catch (StatusException e) {
-            throw new IllegalArgumentException(e.getMessage(), e);
+            throw failure(e);
         }
+    }
+
+    private static RuntimeException failure(StatusException e) {
+        return e.code() == Status.LIMIT ? new WatermarksFullException(e.getMessage(), e)
+                : new IllegalArgumentException(e.getMessage(), e);
     }
 
     /** A composite or heap buffer's readable bytes as one piece; the library copies what is not direct. */
@@ -95,7 +101,7 @@ public final class NativeWatermarks implements Watermarks {
         try {
             dedup.load(snapshot);
         } catch (StatusException e) {
-            throw new IllegalArgumentException(e.getMessage(), e);
+            throw failure(e);
         }
     }
 

@@ -31,11 +31,15 @@ public interface Watermarks extends AutoCloseable {
     /** Publishes failed: what was accepted and not stored counts as not seen. */
     void failed();
 
-    /** Rebuild from one stored entry; entries that are not ours are ignored. */
+    /**
+     * Rebuild from one stored entry; entries that are not ours are ignored. IllegalArgumentException: this one does not
+     * parse, go on; {@link WatermarksFullException}: do not open the topic to replication.
+     */
     void replay(ByteBuf entry);
 
     byte[] snapshot();
 
+    /** Loads a snapshot; throws as {@link #replay} does. */
     void load(byte[] snapshot);
 
     /** Highest stored position of a stream. */

@@ -33,6 +33,11 @@ final class SegmentStatus {
             }
         });
         n.set("budget", SourceBroker.of(t.getBrokerService().getPulsar()).status().budget());
+        ObjectNode undrained = n.putObject(ReplicationStatus.UNDRAINED);
+        t.replicationClusters().forEach(cluster -> undrained.put(cluster, t.undrained(cluster)));
+        if (!t.receiveTrouble().isEmpty()) {
+            n.put("receiveTrouble", t.receiveTrouble());
+        }
         String dedup = t.dedupStatusJson();
         if (dedup != null) {
             n.set("received", tree(dedup));

@@ -13,7 +13,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import org.apache.pulsar.client.admin.PulsarAdmin;
 import org.apache.pulsar.client.admin.PulsarAdminException;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.common.naming.TopicName;
@@ -84,13 +83,13 @@ final class RemoteTopic {
     private int block = Window.BLOCK_HANDSHAKE;
     private String reason = "handshake";
 
-    RemoteTopic(SourceBroker broker, TopicName topic, String remote, PulsarClientImpl client, PulsarAdmin admin,
+    RemoteTopic(SourceBroker broker, TopicName topic, String remote, PulsarClientImpl client, PeerClient peer,
                 LocalTopic local) {
         this.broker = broker;
         this.topic = topic;
         this.remote = remote;
         this.client = client;
-        this.peer = PeerClient.of(admin);
+        this.peer = peer;
         this.local = local;
         this.seldom = new Retry(1000, TimeUnit.SECONDS.toMillis(broker.config().handshakeRetrySeconds()));
         this.schemas = new SchemaMapper(broker.pulsar(), client);

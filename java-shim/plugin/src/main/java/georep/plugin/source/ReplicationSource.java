@@ -11,6 +11,9 @@ public interface ReplicationSource {
     /** JSON of georep.v1.WindowStatus, or null before there is a window. */
     String windowStatusJson();
 
+    /** Entries behind the cursor but for parked ones that others may pass by; children see 0 as drained. */
+    long undrained();
+
     /** An operator has paused or resumed reading; one that starts later asks its segment. */
     void pause(boolean on);
 

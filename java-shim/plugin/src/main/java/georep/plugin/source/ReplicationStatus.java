@@ -54,6 +54,9 @@ public final class ReplicationStatus {
         void closeIdleProducers(long idleNanos);
     }
 
+    /** Field of a segment's status: by cluster, how far it is from being drained; what a gate asks for. */
+    public static final String UNDRAINED = "undrained";
+
     private final SourceBroker broker;
     private final Set<Replicator> replicators = ConcurrentHashMap.newKeySet();
     private final RetiredCounters retired = new RetiredCounters();
@@ -135,7 +138,11 @@ public final class ReplicationStatus {
         n.put("backlog", backlog);
         n.put("delaySeconds", delaySeconds(r, backlog));
         n.put("connected", r.connected());
-        n.put("stalled", stalled(r, backlog));
+        boolean stalled = stalled(r, backlog);
+        n.put("stalled", stalled);
+        if (stalled) {
+            n.put("stallReason", stallReason(r));
+        }
         n.put("trouble", r.trouble());
         String w = r.windowStatusJson();
         if (w != null) {
@@ -147,6 +154,22 @@ public final class ReplicationStatus {
     /** Backlog and no progress for the configured time. */
     boolean stalled(Replicator r, long backlog) {
         return r.secondsWithoutProgress() >= broker.config().stallSeconds() && backlog > 0;
+    }
+
+    /** What a segment without progress waits for: kebab-case, of a small set. */
+    static String stallReason(Replicator r) {
+        if (!"supported".equals(r.remoteStatus())) {
+            return "remote";
+        }
+        String w = r.windowStatusJson();
+        String reason = w == null ? "starting" : parse(w).path("reason").asText();
+        return reason.isEmpty() ? "no-receipt" : reason; // nothing is waited for but what was sent
+    }
+
+    /** From a segment's status: what it still has to replicate to the remote; null: it has no cursor for it. */
+    public static Long undrained(String segmentStatusJson, String remote) {
+        JsonNode n = parse(segmentStatusJson).path(UNDRAINED).get(remote);
+        return n == null ? null : n.asLong();
     }
 
     static long delaySeconds(Replicator r, long backlog) {

@@ -3,6 +3,7 @@ package georep.plugin.source;
 
 import java.util.HexFormat;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.pulsar.broker.PulsarService;
@@ -31,6 +32,24 @@ final class SchemaMapper {
     void forget() {
         known.clear();
         last = null;
+    }
+
+    /**
+     * A remote that enforces validation refuses a session without a schema, also one for entries that have none: then
+     * its own latest is announced. Does nothing where an entry's schema is known.
+     */
+    CompletableFuture<Void> learn(String remoteSegment) {
+        if (last != null) {
+            return CompletableFuture.completedFuture(null);
+        }
+        return client.getConnection(remoteSegment).thenCompose(cnx -> {
+            long request = client.newRequestId();
+            return cnx.sendGetSchema(Commands.newGetSchema(request, remoteSegment, Optional.empty()), request);
+        }).thenAccept(found -> found.ifPresent(info -> {
+            if (last == null) {
+                last = info;
+            }
+        }));
     }
 
     /** The schema that was translated last: what a new producer announces to a remote that enforces validation. */

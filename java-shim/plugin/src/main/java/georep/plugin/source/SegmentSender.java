@@ -172,6 +172,11 @@ final class SegmentSender implements VerbatimProducer.Owner {
             sink.sealed(segment);
         } else if (VerbatimProducer.isGone(e)) {
             remote.refresh();
+        } else if (VerbatimProducer.isWithoutSchema(e)) {
+            remote.schemas().learn(remote.segmentTopic(segment)).exceptionally(x -> {
+                LOG.debug("{}: schema of remote segment {}: {}", producerName, segment, x.toString());
+                return null; // asked again when the next session is refused
+            });
         }
         failWaiting(e.toString());
         becameIdle();

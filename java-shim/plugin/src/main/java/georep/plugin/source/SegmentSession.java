@@ -45,6 +45,9 @@ public final class SegmentSession {
 
         String remote();
 
+        /** The last position of the log now. */
+        Position logEnd();
+
         /** Reads up to so many entries and bytes, if no read is under way; ends in {@link SegmentSession#offer}. */
         void read(int entries, long bytes);
 
@@ -63,7 +66,10 @@ public final class SegmentSession {
         /** This session cannot go on (its client is closed, or an internal error): make another; any thread. */
         void restart();
 
-        /** Entries that another segment of this topic still has to replicate; null: it has no such cursor. */
+        /**
+         * Entries that another segment of this topic still has to replicate, without those that others may pass by;
+         * null: it has no such cursor.
+         */
         CompletableFuture<Long> ancestorBacklog(String segmentTopic);
     }
 
@@ -77,11 +83,15 @@ public final class SegmentSession {
                           PulsarAdmin remoteAdmin) {
         this.broker = broker;
         this.local = broker.local(self.topic());
-        this.remote = broker.remote(self.topic(), segment.remote(), client, remoteAdmin);
+        RemoteTopic there = null;
         try {
+            there = broker.remote(self.topic(), segment.remote(), client, remoteAdmin);
+            this.remote = there;
             this.driver = driver(self, segment);
         } catch (RuntimeException e) {
-            broker.release(remote);
+            if (there != null) {
+                broker.release(there);
+            }
             broker.release(local);
             throw e;
         }
@@ -90,19 +100,20 @@ public final class SegmentSession {
     private WindowDriver driver(SourceIdentity self, Segment segment) {
         String producer = broker.pulsar().getConfiguration().getReplicatorPrefix() + "." + broker.cluster() + "."
                 + self.segment();
-        return new WindowDriver(broker, self, producer, remote, local, config(broker, self, segment.remote()), segment);
+        return new WindowDriver(broker, self, producer, remote, local, config(broker, self, segment), segment);
     }
 
-    private static byte[] config(SourceBroker broker, SourceIdentity self, String remote) {
+    private static byte[] config(SourceBroker broker, SourceIdentity self, Segment segment) {
+        Position end = segment.logEnd();
         GeorepConfig c = broker.config();
         int profile = self.profile().equals("pip486") ? Peer.PROFILE_PIP486 : Peer.PROFILE_M1;
-        return new WindowConfig().clusters(broker.cluster(), remote)
+        return new WindowConfig().clusters(broker.cluster(), segment.remote())
                 .segment(self.segment(), self.rangeStart(), self.rangeEnd(), profile, false)
                 .topic(self.topic().toString(), self.instance(), self.generation())
                 .policies(c.placeEncryptedBatch(), c.parkedPass(), c.keepCodec())
                 .entryLimits(c.maxEntryBytes(), c.maxDecompressedBytes(), c.maxMessagesPerBatch())
                 .windowLimits(c.windowEntries(), c.windowBytes(), MAX_OPEN_UNITS)
-                .retryMillis(c.retryMillis()).toProto();
+                .retryMillis(c.retryMillis()).sentBefore(end.getLedgerId(), end.getEntryId()).toProto();
     }
 
     /** A 404 becomes "no such cursor" (null). */
@@ -140,6 +151,11 @@ public final class SegmentSession {
         driver.offer(entries);
     }
 
+    /** The segment is sealed, and all that it holds was offered. */
+    public void sourceEnded() {
+        driver.sourceEnded();
+    }
+
     /** Outcome of {@link Segment#delete}. */
     public void deleted(List<Position> positions, boolean ok) {
         driver.deleted(positions, ok);
@@ -160,6 +176,11 @@ public final class SegmentSession {
      */
     public CompletableFuture<Void> skip(long ledger, long entry) {
         return driver.skip(ledger, entry);
+    }
+
+    /** Parked entries that others pass by and that the cursor still has. */
+    public long passed() {
+        return driver.passed();
     }
 
     public void closeIdleProducers(long idleNanos) {

@@ -7,6 +7,7 @@ import georep.plugin.GeorepPlugin;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
@@ -14,10 +15,12 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.apache.pulsar.broker.PulsarServerException;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.client.admin.PulsarAdmin;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.scalable.SegmentTopicName;
 
 /**
  * What all replicators of one broker share: threads, timer, budget, and the topics that they replicate with their
@@ -105,6 +108,17 @@ public final class SourceBroker implements AutoCloseable {
         return parked;
     }
 
+    /** Status of a segment of this cluster by the broker that owns it; 404 where there is none. */
+    public CompletableFuture<String> segmentStatus(TopicName segment) {
+        try {
+            return PeerClient.of(pulsar.getAdminClient()).get(SegmentTopicName.getParentTopicName(segment), "segment/"
+                    + SegmentTopicName.formatDescriptor(segment.getSegmentRange().orElseThrow(),
+                            segment.getSegmentId()));
+        } catch (PulsarServerException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
     long startNanos() {
         return startNanos;
     }
@@ -119,8 +133,8 @@ public final class SourceBroker implements AutoCloseable {
         LocalTopic t = locals.get(topic);
         if (t == null) {
             t = new LocalTopic(this, topic);
-            locals.put(topic, t);
             t.start();
+            locals.put(topic, t);
         }
         t.users++;
         return t;
@@ -138,12 +152,24 @@ public final class SourceBroker implements AutoCloseable {
         RemoteKey k = new RemoteKey(topic, remote);
         RemoteTopic t = remotes.get(k);
         if (t == null || t.client() != client) { // new addresses: new clients; the old topic ends with its users
-            t = new RemoteTopic(this, topic, remote, client, admin, local(topic));
+            t = open(k, client, admin);
             remotes.put(k, t);
-            t.start();
         }
         t.users++;
         return t;
+    }
+
+    private RemoteTopic open(RemoteKey k, PulsarClientImpl client, PulsarAdmin admin) {
+        PeerClient peer = PeerClient.of(admin); // throws before there is anything to give back
+        LocalTopic local = local(k.topic);
+        try {
+            RemoteTopic t = new RemoteTopic(this, k.topic, k.remote, client, peer, local);
+            t.start();
+            return t;
+        } catch (RuntimeException e) {
+            release(local);
+            throw e;
+        }
     }
 
     synchronized void release(RemoteTopic t) {

@@ -12,13 +12,10 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.bookkeeper.mledger.Position;
-import org.apache.bookkeeper.mledger.PositionFactory;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
 import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
@@ -38,9 +35,6 @@ import org.slf4j.LoggerFactory;
  * <p>Every public method may be called by any thread and returns at once; the work runs on a {@link SerialExecutor},
  * and one step serves a burst of events. The broker is never called while events are being collected, only between
  * steps.
- *
- * <p>An entry's buffer is released exactly once: at the window's RELEASE, when the window refuses it, or when the
- * driver is closed.
  */
 final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, SegmentSender.Sink,
         RemoteQuestions.Asker {
@@ -50,9 +44,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     private static final int RESTART_SECONDS = 5;
     private static final String ENDS = "replication of this segment starts again";
 
-    private record Key(long ledger, long entry) { }
-
-    private record Skip(int event, Key position, CompletableFuture<Void> done) { }
+    private record Skip(int event, EntryKey position, CompletableFuture<Void> done) { }
 
     private final SourceBroker broker;
     private final SourceIdentity self;
@@ -68,16 +60,15 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     private final BudgetService budget;
     private final int remoteNumber;
     private final long budgetKey;
-    private final Map<Long, SegmentSender> senders = new HashMap<>();
-    private final Map<Key, HeldEntry> held = new HashMap<>();
+    private final WindowStatusView status;
+    private final Senders senders;
     private final DelayTracker delay = new DelayTracker();
+    private final HeldEntries held;
     private final Map<Long, Integer> sentBytes = new HashMap<>();
-    private final List<HeldEntry> offered = new ArrayList<>();
     private final List<Skip> skips = new ArrayList<>();
     private final List<Position> toDelete = new ArrayList<>();
-    private final Set<Key> parked = ConcurrentHashMap.newKeySet();
+    private final ParkedInWindow parked = new ParkedInWindow();
     private Arena arena;
-    private long heldDelta;
     private long inFlightDelta;
     private boolean dirty;
     private boolean wakeRead;
@@ -85,10 +76,10 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     private boolean closed;
     private boolean broken;
     private boolean blocked = true;
+    private boolean ended;
     private final AtomicBoolean restarting = new AtomicBoolean();
     private volatile boolean supported;
     private volatile boolean gateOpen;
-    private volatile boolean anyOpen;
     private volatile long progressNanos = System.nanoTime();
     private volatile String trouble = "";
 
@@ -107,6 +98,9 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         this.budget = broker.budget();
         this.remoteNumber = budget.remote(host.remote());
         this.budgetKey = budget.register(this);
+        this.status = new WindowStatusView(window);
+        this.held = new HeldEntries(host, delay);
+        this.senders = new Senders(s -> new SegmentSender(remote, s, producerName, serial, broker.timer(), this));
         this.gate = new GateDriver(broker, local, self.segment(), name, serial, host::ancestorBacklog, this::onGate);
     }
 
@@ -139,18 +133,21 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     }
 
     private void offerOne(SegmentSession.Offer o) {
-        Key k = new Key(o.entry().getLedgerId(), o.entry().getEntryId());
-        if (held.containsKey(k)) {
-            host.released(o.entry(), o.token()); // read again after a rewind; the window still has the first one
-            return;
-        }
         if (delay.size() == 0) {
             progressNanos = System.nanoTime(); // waiting for something to do is no stall
         }
-        HeldEntry h = new HeldEntry(o);
-        h.index = window.offer(h.address, h.length, o.flags(), k.ledger, k.entry);
-        offered.add(h);
-        dirty = true;
+        dirty |= held.offer(o, window);
+    }
+
+    /** The segment is sealed, and all that it holds was offered. */
+    void sourceEnded() {
+        run(() -> {
+            if (!ended) {
+                ended = true;
+                window.sourceEnded();
+                dirty = true;
+            }
+        }, () -> { });
     }
 
     /** Outcome of {@link SegmentSession.Segment#delete}. */
@@ -313,7 +310,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     CompletableFuture<Void> skip(long ledger, long entry) {
         CompletableFuture<Void> done = new CompletableFuture<>();
         run(() -> {
-            skips.add(new Skip(window.skip(ledger, entry), new Key(ledger, entry), done));
+            skips.add(new Skip(window.skip(ledger, entry), new EntryKey(ledger, entry), done));
             dirty = true;
         }, () -> done.completeExceptionally(new IllegalStateException(ENDS)));
         return done;
@@ -325,7 +322,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             if (window.result(s.event) == Status.OK) {
                 s.done.complete(null);
             } else {
-                s.done.completeExceptionally(new IllegalArgumentException(s.position.ledger + ":" + s.position.entry
+                s.done.completeExceptionally(new IllegalArgumentException(s.position.ledger() + ":" + s.position.entry()
                         + " is not parked"));
             }
         }
@@ -370,8 +367,8 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             arena = Arena.ofThread();
             do {
                 arena.reserve(window.needed());
-                int n = window.step(arena.address(), arena.capacity());
-                keepOffered();
+                int n = status.during(() -> window.step(arena.address(), arena.capacity()));
+                held.keepOffered(window);
                 answerSkips();
                 for (int i = 0; i < n; i++) {
                     carryOut(i);
@@ -379,13 +376,12 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             } while (window.more());
             arena.shrink();
             arena = null;
-            senders.values().forEach(SegmentSender::flush);
+            senders.flush();
             if (!toDelete.isEmpty()) {
                 List<Position> batch = new ArrayList<>(toDelete);
                 toDelete.clear();
                 host.delete(batch);
             }
-            anyOpen = senders.values().stream().anyMatch(SegmentSender::isOpen);
             wakeRead = true;
         }
         settle();
@@ -397,72 +393,42 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     }
 
     private void settle() {
+        long heldDelta = held.takeDelta();
         if (heldDelta != 0 || inFlightDelta != 0) {
-            long held = heldDelta;
             long inFlight = inFlightDelta;
-            heldDelta = 0;
             inFlightDelta = 0;
-            budget.count(remoteNumber, held, inFlight);
+            budget.count(remoteNumber, heldDelta, inFlight);
         }
-    }
-
-    private void keepOffered() {
-        if (offered.isEmpty()) {
-            return;
-        }
-        for (HeldEntry h : offered) {
-            Key k = new Key(h.offer.entry().getLedgerId(), h.offer.entry().getEntryId());
-            if (!window.offerKept(h.index)) {
-                LOG.debug("[{}] {}:{} was offered again", name, k.ledger, k.entry);
-                h.free();
-                host.released(h.offer.entry(), h.offer.token());
-                continue;
-            }
-            held.put(k, h);
-            heldDelta += h.length;
-            delay.add(k.ledger, k.entry, h.offer.publishTime());
-        }
-        offered.clear();
     }
 
     private void carryOut(int i) {
-        long ledger = window.ledger(i);
-        long entry = window.entry(i);
+        EntryKey k = new EntryKey(window.ledger(i), window.entry(i));
         switch (window.kind(i)) {
-            case Window.SEND -> send(i, ledger, entry);
+            case Window.SEND -> send(i, k);
             case Window.DELETE -> {
-                toDelete.add(PositionFactory.create(ledger, entry));
-                forgetParked(new Key(ledger, entry));
+                toDelete.add(k.position());
+                if (parked.remove(k)) {
+                    broker.parked().remove(localSegment, host.remote(), k.ledger(), k.entry());
+                }
             }
-            case Window.RELEASE -> release(held.remove(new Key(ledger, entry)));
+            case Window.RELEASE -> held.release(k);
             case Window.ASK_BUDGET -> budget.request(budgetKey, remoteNumber, window.bytes(i));
             case Window.RETURN_BUDGET -> budget.giveBack(budgetKey);
             case Window.ASK_WATERMARK -> questions.watermark(window.segment(i));
             case Window.ASK_SCHEMA -> questions.schema(window.version(i));
-            case Window.CLOSE_PRODUCER -> {
-                SegmentSender s = senders.get(window.segment(i));
-                if (s != null) {
-                    s.close();
-                }
-            }
+            case Window.CLOSE_PRODUCER -> senders.close(window.segment(i));
             case Window.PARKED -> {
-                parked.add(new Key(ledger, entry));
-                if (broker.parked().add(localSegment, host.remote(), ledger, entry, window.reason(i))) {
+                parked.add(k, window.passed(i));
+                if (broker.parked().add(localSegment, host.remote(), k.ledger(), k.entry(), window.reason(i))) {
                     LOG.warn("[{}] {}:{} is parked, reason {}: replication of this segment needs an operator", name,
-                            ledger, entry, Placement.reason(window.reason(i)));
+                            k.ledger(), k.entry(), Placement.reason(window.reason(i)));
                 }
             }
             default -> LOG.error("[{}] action {} is not known", name, window.kind(i));
         }
     }
 
-    private void forgetParked(Key k) {
-        if (parked.remove(k)) {
-            broker.parked().remove(localSegment, host.remote(), k.ledger, k.entry);
-        }
-    }
-
-    private void send(int i, long ledger, long entry) {
+    private void send(int i, EntryKey k) {
         long id = window.sendId(i);
         int headerLength = window.headerLength(i);
         ByteBuf header = PulsarByteBufAllocator.DEFAULT.directBuffer(headerLength);
@@ -475,26 +441,12 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         } else if (arena.contains(from)) {
             payload = arena.retainedSlice(from, length);
         } else {
-            HeldEntry h = held.get(new Key(ledger, entry));
-            payload = h.retainedSlice(from, length);
+            payload = held.slice(k, from, length);
         }
         sentBytes.put(id, length);
         inFlightDelta += length;
-        long segment = window.segment(i);
-        senders.computeIfAbsent(segment, s -> new SegmentSender(remote, s, producerName, serial, broker.timer(),
-                        this))
-                .send(id, ledger, entry, window.messages(i), header, payload);
+        senders.to(window.segment(i)).send(id, k.ledger(), k.entry(), window.messages(i), header, payload);
         host.sent(headerLength + length);
-    }
-
-    private void release(HeldEntry h) {
-        if (h == null || h.released) {
-            return;
-        }
-        h.released = true;
-        heldDelta -= h.length;
-        h.free();
-        host.released(h.offer.entry(), h.offer.token());
     }
 
     private void read() {
@@ -533,29 +485,21 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
 
     /** A parked entry that the cursor has lost (its TTL passed, or the backlog was cleared) needs no operator. */
     private void forgetExpired() {
-        parked.removeIf(k -> {
-            boolean gone = host.gone(PositionFactory.create(k.ledger, k.entry));
-            if (gone) {
-                LOG.warn("[{}] {}:{} was parked and has left the cursor", name, k.ledger, k.entry);
-                window.skip(k.ledger, k.entry);
-                broker.parked().remove(localSegment, host.remote(), k.ledger, k.entry);
-            }
-            return gone;
-        });
+        for (EntryKey k : parked.takeGone(this::gone)) {
+            LOG.warn("[{}] {}:{} was parked and has left the cursor", name, k.ledger(), k.entry());
+            window.skip(k.ledger(), k.entry());
+            broker.parked().remove(localSegment, host.remote(), k.ledger(), k.entry());
+        }
+    }
+
+    private boolean gone(EntryKey k) {
+        return host.gone(k.position());
     }
 
     /** Closes producers that had nothing to send for so long. */
     void closeIdleProducers(long idleNanos) {
-        if (anyOpen) {
-            run(() -> {
-                for (SegmentSender s : senders.values()) {
-                    if (s.isOpen() && s.idleNanos() > idleNanos) {
-                        s.close();
-                    }
-                }
-                senders.values().removeIf(SegmentSender::isIdle);
-                anyOpen = senders.values().stream().anyMatch(SegmentSender::isOpen);
-            }, () -> { });
+        if (senders.anyOpen()) {
+            run(() -> senders.closeIdle(idleNanos), () -> { });
         }
     }
 
@@ -574,24 +518,19 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             remote.remove(this);
             gate.close();
             budget.unregister(budgetKey, remoteNumber);
-            offered.forEach(h -> held.put(new Key(h.offer.entry().getLedgerId(), h.offer.entry().getEntryId()), h));
-            offered.forEach(h -> heldDelta += h.length);
-            offered.clear();
             window.close(); // nothing is borrowed any more
-            held.values().forEach(this::release);
-            held.clear();
-            List<CompletableFuture<Void>> producers = new ArrayList<>();
-            for (SegmentSender s : senders.values()) {
-                CompletableFuture<Void> f = new CompletableFuture<>();
-                producers.add(f);
-                s.shutdown(() -> f.complete(null));
-            }
-            CompletableFuture.allOf(producers.toArray(CompletableFuture[]::new)).thenRun(() -> done.complete(null));
+            held.releaseAll();
+            senders.shutdown().thenRun(() -> done.complete(null));
         });
         return done;
     }
 
     // ---- for status, any thread
+
+    /** Parked entries that others pass by and that the cursor still has. */
+    long passed() {
+        return parked.passed(this::gone);
+    }
 
     boolean isSupported() {
         return supported;
@@ -603,11 +542,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
 
     /** JSON of georep.v1.WindowStatus, or null when closed. */
     String statusJson() {
-        try {
-            return window.statusJson();
-        } catch (IllegalStateException e) {
-            return null;
-        }
+        return status.json();
     }
 
     /** Milliseconds since 1970 at which the oldest entry that was read and is not deleted was published; 0 = none. */

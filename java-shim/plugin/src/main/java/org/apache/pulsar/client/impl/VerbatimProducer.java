@@ -356,6 +356,16 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
         return false;
     }
 
+    /** True when the error says that the session should have announced a schema, or another one. */
+    public static boolean isWithoutSchema(Throwable t) {
+        for (Throwable c = t; c != null; c = c.getCause()) {
+            if (c instanceof PulsarClientException.IncompatibleSchemaException) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** True when the error says that the segment does not exist (any more). */
     public static boolean isGone(Throwable t) {
         for (Throwable c = t; c != null; c = c.getCause()) {

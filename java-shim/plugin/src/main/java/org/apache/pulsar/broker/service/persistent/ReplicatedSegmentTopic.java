@@ -11,6 +11,7 @@ import georep.plugin.dest.OriginKey;
 import georep.plugin.source.ReplicationSource;
 import georep.plugin.source.SourceIdentity;
 import io.netty.buffer.ByteBuf;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -64,11 +65,14 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     private final Map<String, CompletableFuture<SourceIdentity>> identities = new ConcurrentHashMap<>();
     private volatile Set<String> pausedRemotes = Set.of(); // by the topic's record as it was read last
     private CompletableFuture<?> reading = CompletableFuture.completedFuture(null); // guarded by pins
+    private final Map<String, CursorReads> reads = new ConcurrentHashMap<>();
+    private final ReplicatorStart start;
 
     public ReplicatedSegmentTopic(String topic, ManagedLedger ledger, BrokerService brokerService) {
         super(topic, ledger, brokerService);
         this.segmentName = TopicName.get(topic);
         this.parent = SegmentTopicName.getParentTopicName(segmentName);
+        this.start = new ReplicatorStart(this, brokerService.executor());
         GeorepPlugin plugin = plugin();
         this.dedup = plugin == null || !plugin.usable() ? null : new ReplicationDeduplication(brokerService.pulsar(),
                 this, ledger, topic, plugin.watermarks(),
@@ -103,7 +107,12 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         }
         identities.remove(remote); // of an earlier cursor
         return brokerService.pulsar().getPulsarResources().getClusterResources().getClusterAsync(remote)
-                .thenAccept(data -> startReplicator(plugin, remote, cursor, local, data));
+                .thenAccept(data -> startReplicator(plugin, remote, cursor, local, data)).exceptionally(e -> {
+                    LOG.error("[{}] not replicated to {} yet: {}", topic, remote, FutureUtil.unwrapCompletionException(e)
+                            .toString());
+                    start.later(remote); // a topic that does not load would lose its producers, too
+                    return null;
+                });
     }
 
     private void startReplicator(GeorepPlugin plugin, String remote, ManagedCursor cursor, String local,
@@ -111,10 +120,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         PulsarClientImpl client = (PulsarClientImpl) brokerService.getReplicationClient(remote, data);
         PulsarAdmin admin = brokerService.getClusterPulsarAdmin(remote, data);
         if (client == null || admin == null) {
-            // tried again when the cluster is registered: a topic that does not load would lose its producers, too
-            LOG.error("[{}] not replicated to {}: that cluster is not registered, or its addresses are wrong", topic,
-                    remote);
-            return;
+            throw new IllegalStateException("that cluster is not registered, or its addresses are wrong");
         }
         lock.readLock().lock();
         try {
@@ -125,14 +131,32 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
                 try {
                     return plugin.replicators().create(this, cursor, local, remote, brokerService, client, admin);
                 } catch (PulsarServerException e) {
-                    LOG.error("[{}] cannot start the replicator to {}", topic, remote, e);
-                    return null;
+                    throw new IllegalStateException(e);
                 }
             });
             applyPause(remote); // one that came while the replicator was made
         } finally {
             lock.readLock().unlock();
         }
+    }
+
+    /** It has ended and is to begin anew. */
+    void replicateAgain(String remote) {
+        start.now(remote);
+    }
+
+    /** The policies name the remote, and nothing replicates to it. */
+    boolean wantsReplicator(String remote) {
+        GeorepPlugin plugin = plugin();
+        Replicator r = getReplicators().get(remote);
+        List<String> clusters = topicPolicies.getReplicationClusters().get();
+        return !isClosingOrDeleting() && plugin != null && plugin.usable() && !plugin.config().uninstall()
+                && clusters != null && clusters.contains(remote) && (r == null || r.isTerminated());
+    }
+
+    /** Reads of the replication cursor for a remote. */
+    CursorReads reads(String remote) {
+        return reads.computeIfAbsent(remote, r -> new CursorReads());
     }
 
     /** Whether nothing is to be read for a remote now: the whole topic is paused, or this segment. */
@@ -287,10 +311,22 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         boolean first = !getManagedLedger().isTerminated();
         return super.terminate().thenApply(last -> {
             if (first && getManagedLedger() instanceof ManagedLedgerImpl own) {
-                own.getExecutor().execute(() -> sealed = true);
+                own.getExecutor().execute(() -> {
+                    sealed = true;
+                    getReplicators().values().forEach(r -> {
+                        if (r instanceof SegmentReplicator s) {
+                            s.sourceSealed(); // nobody wakes a cursor that waits for an entry
+                        }
+                    });
+                });
             }
             return last;
         });
+    }
+
+    /** Nothing more comes, and what has come can be read. Writes are counted down after a watermark has moved. */
+    boolean ended() {
+        return getManagedLedger().isTerminated() && (getPendingWriteOps().get() == 0 || sealed);
     }
 
     /**
@@ -301,8 +337,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         if (dedup == null) {
             return CompletableFuture.failedFuture(new IllegalStateException("replication is not available"));
         }
-        // pending writes are counted down after the watermark has moved
-        if (!getManagedLedger().isTerminated() || getPendingWriteOps().get() != 0 && !sealed) {
+        if (!ended()) {
             return CompletableFuture.failedFuture(new NotFinalException());
         }
         return dedup.watermark(key);
@@ -320,6 +355,11 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     /** JSON of georep.v1.DedupStatus, or null. */
     public String dedupStatusJson() {
         return dedup == null ? null : dedup.statusJson();
+    }
+
+    /** Why nothing is taken from other clusters; empty where all is well. */
+    public String receiveTrouble() {
+        return dedup == null ? "" : dedup.problem();
     }
 
     /** Forgets streams that are gone at their origin; only it may ask for that. Returns how many there are. */
@@ -342,6 +382,30 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
             }
         }
         return null;
+    }
+
+    /** The clusters that there is a replication cursor for. */
+    public List<String> replicationClusters() {
+        List<String> all = new ArrayList<>();
+        for (ManagedCursor c : getManagedLedger().getCursors()) {
+            String remote = remoteOf(c.getName());
+            if (remote != null && !remote.equals(ReplicationDeduplication.RESERVED)) {
+                all.add(remote);
+            }
+        }
+        return all;
+    }
+
+    /**
+     * What a gate of the segment's children asks: entries behind the remote's cursor but for parked ones that others
+     * may pass by; -1: there is no cursor.
+     */
+    public long undrained(String remote) {
+        if (getReplicators().get(remote) instanceof ReplicationSource s) {
+            return s.undrained();
+        }
+        ManagedCursor cursor = replicationCursor(remote);
+        return cursor == null ? -1 : cursor.getNumberOfEntriesInBacklog(true);
     }
 
     @Override

@@ -6,6 +6,7 @@ import georep.plugin.dest.Mark;
 import georep.plugin.dest.OriginGuard;
 import georep.plugin.dest.OriginKey;
 import georep.plugin.dest.Watermarks;
+import georep.plugin.dest.WatermarksFullException;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.Optional;
@@ -22,6 +23,7 @@ import org.apache.pulsar.broker.service.Producer;
 import org.apache.pulsar.broker.service.Topic.PublishContext;
 import org.apache.pulsar.client.impl.GeoReplicationProducerImpl;
 import org.apache.pulsar.common.api.proto.CommandSubscribe.InitialPosition;
+import org.apache.pulsar.common.util.FutureUtil;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -72,7 +74,10 @@ final class ReplicationDeduplication extends MessageDeduplication {
     private long bytesSinceSnapshot;
     private boolean snapshotRunning;
     private boolean closed;
+    private boolean refusing;
     private volatile Open open;
+    private volatile String problem = "";
+    private volatile boolean fullTold;
 
     private record Open(Watermarks marks, ManagedCursor cursor) {
     }
@@ -130,9 +135,27 @@ final class ReplicationDeduplication extends MessageDeduplication {
             return CompletableFuture.failedFuture(new IllegalStateException("topic is closed"));
         }
         if (opening == null || opening.isCompletedExceptionally()) {
-            opening = openAndReplay();
+            opening = openAndReplay().whenComplete((x, e) -> noteOpening(e));
         }
         return opening;
+    }
+
+    private synchronized void noteOpening(Throwable e) {
+        Throwable cause = e == null ? null : FutureUtil.unwrapCompletionException(e);
+        problem = cause == null ? "" : cause.getMessage();
+        refuse(cause instanceof WatermarksFullException && !closed);
+    }
+
+    private void refuse(boolean now) {
+        if (now != refusing) {
+            refusing = now;
+            counters.refusing.add(now ? 1 : -1);
+        }
+    }
+
+    /** Why the watermarks are not open, and nothing is taken from other clusters; empty: they are, or need not be. */
+    String problem() {
+        return problem;
     }
 
     private CompletableFuture<Void> openAndReplay() {
@@ -166,19 +189,28 @@ final class ReplicationDeduplication extends MessageDeduplication {
         cursor.setAlwaysInactive();
         Watermarks marks = factory.create(boundTopic, maxKeys);
         Position from = cursor.getMarkDeletedPosition();
+        boolean kept = false;
         try {
             WatermarkSnapshot s = WatermarkSnapshot.of(cursor.getProperties());
             if (s != null) {
                 marks.load(s.bytes());
                 from = s.upTo();
             }
+            kept = true;
+        } catch (WatermarksFullException e) {
+            return CompletableFuture.failedFuture(full(e));
         } catch (IllegalArgumentException e) {
             // a snapshot that cannot be read is no reason to lose messages or to stop: the log has everything
             LOG.error("[{}] the snapshot of the replication watermarks does not parse, reading the whole log: {}",
                     topicName, e.getMessage());
-            marks.close();
-            marks = factory.create(boundTopic, maxKeys);
             from = PositionFactory.EARLIEST;
+        } finally {
+            if (!kept) {
+                marks.close();
+            }
+        }
+        if (!kept) {
+            marks = factory.create(boundTopic, maxKeys);
         }
         Watermarks table = marks;
         return new LogReplay(ledger, pulsar.getExecutor(), b -> replay(table, b)).run(from).thenAccept(last -> {
@@ -199,14 +231,22 @@ final class ReplicationDeduplication extends MessageDeduplication {
     private void replay(Watermarks table, ByteBuf entry) {
         try {
             table.replay(entry);
+        } catch (WatermarksFullException e) {
+            throw full(e);
         } catch (IllegalArgumentException e) {
             LOG.warn("[{}] a stored entry's origin record does not parse, ignored: {}", topicName, e.getMessage());
         }
     }
 
+    private WatermarksFullException full(WatermarksFullException e) {
+        return new WatermarksFullException(topicName + " takes nothing from other clusters: more than " + maxKeys
+                + " streams are stored in it, raise georepDedupMaxKeys", e);
+    }
+
     /** The topic is closed: gives the native memory back. */
     synchronized void close() {
         closed = true;
+        refuse(false);
         Open o = open;
         open = null;
         if (o != null) {
@@ -281,8 +321,12 @@ final class ReplicationDeduplication extends MessageDeduplication {
                 return MessageDupStatus.Dup;
             }
             case FULL -> {
-                LOG.error("[{}] {} refused: {} streams are known already (georepDedupMaxKeys)", topicName,
-                        ctx.getProducerName(), maxKeys);
+                counters.full.increment();
+                if (!fullTold) { // the source comes again and again
+                    fullTold = true;
+                    LOG.error("[{}] {} refused: {} streams are known already (georepDedupMaxKeys)", topicName,
+                            ctx.getProducerName(), maxKeys);
+                }
                 return MessageDupStatus.Unknown;
             }
             default -> {
@@ -355,18 +399,23 @@ final class ReplicationDeduplication extends MessageDeduplication {
         if (snapshotRunning) {
             return; // the next entry tries again
         }
-        snapshotRunning = true;
-        sinceSnapshot = 0;
+        sinceSnapshot = 0; // one that fails is tried again after as many entries
         bytesSinceSnapshot = 0;
-        WatermarkSnapshot s = new WatermarkSnapshot(recorded, o.marks.snapshot());
-        ManagedLedgerUtils.markDelete(o.cursor, s.upTo(), s.properties()).whenComplete((x, e) -> {
-            synchronized (this) {
-                snapshotRunning = false;
-            }
-            if (e != null) {
-                LOG.warn("[{}] cannot store the replication watermarks at {}: {}", topicName, s.upTo(), e.toString());
-            }
-        });
+        try {
+            WatermarkSnapshot s = new WatermarkSnapshot(recorded, o.marks.snapshot());
+            snapshotRunning = true;
+            ManagedLedgerUtils.markDelete(o.cursor, s.upTo(), s.properties()).whenComplete((x, e) -> stored(s.upTo(),
+                    e));
+        } catch (RuntimeException e) {
+            stored(recorded, e);
+        }
+    }
+
+    private synchronized void stored(Position upTo, Throwable e) {
+        snapshotRunning = false;
+        if (e != null) {
+            LOG.warn("[{}] cannot store the replication watermarks at {}: {}", topicName, upTo, e.toString());
+        }
     }
 
     // ------------------------------------------------------------------ questions
@@ -395,6 +444,7 @@ final class ReplicationDeduplication extends MessageDeduplication {
             LOG.info("[{}] forgets {}: gone at its origin", topicName, k);
             o.marks.prune(k);
         });
+        fullTold &= keys.isEmpty();
         return keys.size();
     }
 

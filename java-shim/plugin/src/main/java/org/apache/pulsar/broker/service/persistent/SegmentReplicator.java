@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.bookkeeper.mledger.AsyncCallbacks.DeleteCallback;
 import org.apache.bookkeeper.mledger.Entry;
 import org.apache.bookkeeper.mledger.ManagedCursor;
@@ -44,6 +45,7 @@ public class SegmentReplicator extends PersistentReplicator
         implements SegmentSession.Segment, ReplicationSource, ReplicationStatus.Replicator {
     private static final int LIMITER_RETRY_MILLIS = 100;
     private static final int CURSOR_RETRY_MILLIS = 1000;
+    private static final int READ_AGAIN_MILLIS = 500;
 
     private final ReplicatedSegmentTopic segmentTopic;
     private final PulsarAdmin remoteAdmin;
@@ -53,6 +55,7 @@ public class SegmentReplicator extends PersistentReplicator
     private final OldestEntry oldest;
     private final AtomicBoolean pausing = new AtomicBoolean();
     private final AtomicBoolean restarting = new AtomicBoolean();
+    private final AtomicInteger handingOver = new AtomicInteger(); // reads whose entries are on their way to the window
     private volatile SegmentSession session;
     private volatile long emptyNanos = System.nanoTime();
     private volatile boolean constructed;
@@ -114,15 +117,19 @@ public class SegmentReplicator extends PersistentReplicator
     }
 
     private void begin(SourceIdentity identity) {
-        if (hasPendingRead() && !cursor.cancelPendingReadRequest() || readsUnderWay()) { // of an earlier session
-            brokerService.executor().schedule(() -> {
-                try {
-                    begin(identity);
-                } catch (RuntimeException e) {
-                    startFailed(e);
-                }
-            }, 10, TimeUnit.MILLISECONDS);
-            return;
+        cancelWaitingRead(); // of an earlier session
+        segmentTopic.reads(remoteCluster).whenIdle(this::readsUnderWay, () -> {
+            try {
+                beginReading(identity);
+            } catch (RuntimeException e) {
+                startFailed(e);
+            }
+        });
+    }
+
+    private void beginReading(SourceIdentity identity) {
+        if (state != State.Starting) {
+            return; // terminated meanwhile
         }
         SegmentSession s = new SegmentSession(source, identity, this, replicationClient, remoteAdmin);
         session = s;
@@ -140,12 +147,9 @@ public class SegmentReplicator extends PersistentReplicator
         s.start();
     }
 
-    /**
-     * A read that an earlier replicator of this cursor has begun moves the read position when it ends; after the rewind
-     * below it would skip entries, and what is sent behind them would make them count as stored.
-     */
     private boolean readsUnderWay() {
-        return cursor instanceof ManagedCursorImpl c && c.getPendingReadOpsCount() > 0;
+        return state == State.Starting && (hasPendingRead()
+                || cursor instanceof ManagedCursorImpl c && c.getPendingReadOpsCount() > 0);
     }
 
     @Override
@@ -193,7 +197,7 @@ public class SegmentReplicator extends PersistentReplicator
 
     @Override
     public void read(int wantEntries, long wantBytes) {
-        if (state != State.Started) {
+        if (state != State.Started || pausing.get()) {
             return;
         }
         int entries = Math.min(wantEntries, brokerService.pulsar().getConfiguration().getDispatcherMaxReadBatchSize());
@@ -204,14 +208,15 @@ public class SegmentReplicator extends PersistentReplicator
             long messages = limiter.get().getAvailableDispatchRateLimitOnMsg();
             long size = limiter.get().getAvailableDispatchRateLimitOnByte();
             if (messages == 0 || size == 0) {
-                readAfterPause();
+                readAfterPause(LIMITER_RETRY_MILLIS);
                 return;
             }
             entries = messages < 0 ? entries : (int) Math.min(entries, messages);
             bytes = size < 0 ? bytes : Math.min(bytes, size);
         }
         if (cursor.getManagedLedger().isTerminated() && !cursor.hasMoreEntries()) {
-            return; // sealed and read to its end: a waiting read would fail for ever
+            tellEnd(); // a waiting read would fail for ever
+            return;
         }
         InFlightTask task = register(entries);
         if (task != null) {
@@ -219,13 +224,54 @@ public class SegmentReplicator extends PersistentReplicator
         }
     }
 
+    /** A read moves the cursor before its entries arrive: the end is told when none is on its way. */
+    private void tellEnd() {
+        SegmentSession s = session;
+        synchronized (inFlightTasks) {
+            if (s == null || waitForCursorRewindingRefCnf > 0 || hasPendingRead() || handingOver.get() > 0
+                    || !segmentTopic.ended() || cursor.hasMoreEntries()) {
+                return; // comes by again when that is over
+            }
+        }
+        s.sourceEnded();
+    }
+
+    /** A read that waits for an entry would wait for ever. */
+    void sourceSealed() {
+        cancelWaitingRead();
+        readMoreEntries();
+    }
+
+    /** Takes a read back that waits for an entry to be written; one that is under way goes on. */
+    private void cancelWaitingRead() {
+        synchronized (inFlightTasks) {
+            if (cursor.cancelPendingReadRequest()) {
+                inFlightTasks.stream().filter(t -> t.entries == null).forEach(t -> t.setEntries(List.of()));
+            }
+        }
+    }
+
+    @Override
+    public void readEntriesComplete(List<Entry> entries, Object ctx) {
+        handingOver.incrementAndGet();
+        try {
+            super.readEntriesComplete(entries, ctx);
+        } finally {
+            handingOver.decrementAndGet();
+            segmentTopic.reads(remoteCluster).ended();
+        }
+        if (cursor.getManagedLedger().isTerminated()) {
+            readMoreEntries();
+        }
+    }
+
     /** One timer at a time: every receipt comes by here while the limiter has nothing. */
-    private void readAfterPause() {
+    private void readAfterPause(long millis) {
         if (pausing.compareAndSet(false, true)) {
             brokerService.executor().schedule(() -> {
                 pausing.set(false);
                 readMoreEntries();
-            }, LIMITER_RETRY_MILLIS, TimeUnit.MILLISECONDS);
+            }, millis, TimeUnit.MILLISECONDS);
         }
     }
 
@@ -246,14 +292,14 @@ public class SegmentReplicator extends PersistentReplicator
         if (e instanceof NoMoreEntriesToReadException && ctx instanceof InFlightTask task) {
             cursor.cancelPendingReadRequest(); // the cursor still lists it
             task.setEntries(List.of());
-            return;
-        }
-        if (e instanceof CursorAlreadyClosedException && ctx instanceof InFlightTask task) {
+            readMoreEntries(); // to tell the end
+        } else if (e instanceof CursorAlreadyClosedException && ctx instanceof InFlightTask task) {
             task.setEntries(List.of());
             cursorClosed();
-            return;
+        } else {
+            super.readEntriesFailed(e, ctx);
         }
-        super.readEntriesFailed(e, ctx);
+        segmentTopic.reads(remoteCluster).ended();
     }
 
     /** With its topic, or because somebody deleted the cursor: then a new one is made, which says so. */
@@ -276,11 +322,28 @@ public class SegmentReplicator extends PersistentReplicator
             return false;
         }
         List<SegmentSession.Offer> offers = new ArrayList<>(entries.size());
-        for (Entry e : entries) {
-            offers.add(offer(e, task));
+        try {
+            for (Entry e : entries) {
+                offers.add(offer(e, task));
+            }
+        } catch (RuntimeException e) {
+            readAgain(entries, task, e);
+            return false;
         }
         s.offer(offers);
         return true;
+    }
+
+    /** Nothing may be sent past entries that the window was not given: they come first, after a pause. */
+    private void readAgain(List<Entry> entries, InFlightTask task, RuntimeException why) {
+        log.warn().exceptionMessage(why).attr("entries", entries.size()).log("Entries not judged, reading them again");
+        readAfterPause(READ_AGAIN_MILLIS);
+        synchronized (inFlightTasks) {
+            if (waitForCursorRewindingRefCnf == 0) { // else everything is read again anyway
+                cursor.seek(entries.get(0).getPosition());
+            }
+        }
+        entries.forEach(e -> released(e, task));
     }
 
     /** What only the broker knows about an entry; called by one read at a time. */
@@ -336,6 +399,11 @@ public class SegmentReplicator extends PersistentReplicator
     }
 
     @Override
+    public Position logEnd() {
+        return cursor.getManagedLedger().getLastConfirmedEntry();
+    }
+
+    @Override
     public void sent(int bytes) {
         dispatchRateLimiter.ifPresent(l -> l.consumeDispatchQuota(1, bytes));
         msgOut.recordEvent(bytes);
@@ -353,29 +421,30 @@ public class SegmentReplicator extends PersistentReplicator
         if (isTerminated()) {
             return;
         }
-        terminate().thenCompose(x -> topic.checkReplication()).exceptionally(e -> {
-            log.warn().exceptionMessage(e).log("Replication does not start again");
-            return null;
-        });
+        terminate().whenComplete((x, e) -> segmentTopic.replicateAgain(remoteCluster));
     }
 
     @Override
     public CompletableFuture<Long> ancestorBacklog(String topicName) {
-        String cursorName = getReplicatorName(replicatorPrefix, remoteCluster);
         if (!TopicName.get(topicName).isSegment()) {
             return legacyBacklog(topicName);
         }
         var loaded = brokerService.getTopics().get(topicName);
         if (loaded != null && loaded.isDone() && !loaded.isCompletedExceptionally()
-                && loaded.join().orElse(null) instanceof PersistentTopic t) {
-            for (ManagedCursor c : t.getManagedLedger().getCursors()) {
-                if (c.getName().equals(cursorName)) {
-                    return CompletableFuture.completedFuture(c.getNumberOfEntriesInBacklog(true));
-                }
-            }
+                && loaded.join().orElse(null) instanceof ReplicatedSegmentTopic t) {
+            long n = t.undrained(remoteCluster);
+            return CompletableFuture.completedFuture(n < 0 ? null : n);
         }
-        return SegmentSession.orNotFound(admin.scalableTopics()
-                .getSegmentSubscriptionBacklogAsync(topicName, cursorName));
+        return SegmentSession.orNotFound(source.segmentStatus(TopicName.get(topicName)))
+                .thenApply(json -> json == null ? null : ReplicationStatus.undrained(json, remoteCluster));
+    }
+
+    @Override
+    public long undrained() {
+        // in this order: what is passed by now was behind the cursor when that was read
+        long behind = cursor.getNumberOfEntriesInBacklog(true);
+        SegmentSession s = session;
+        return behind - (s == null ? 0 : Math.min(behind, s.passed()));
     }
 
     /** A legacy segment is a persistent topic; its classic replicator's backlog counts. */
