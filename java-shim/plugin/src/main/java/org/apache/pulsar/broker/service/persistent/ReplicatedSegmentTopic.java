@@ -108,8 +108,8 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         identities.remove(remote); // of an earlier cursor
         return brokerService.pulsar().getPulsarResources().getClusterResources().getClusterAsync(remote)
                 .thenAccept(data -> startReplicator(plugin, remote, cursor, local, data)).exceptionally(e -> {
-                    LOG.error("[{}] not replicated to {} yet: {}", topic, remote, FutureUtil.unwrapCompletionException(e)
-                            .toString());
+                    LOG.error("[{}] not replicated to {} yet: {}", topic, remote,
+                            FutureUtil.unwrapCompletionException(e).toString());
                     start.later(remote); // a topic that does not load would lose its producers, too
                     return null;
                 });
