@@ -2,7 +2,6 @@
 package georep.nativelib;
 
 import java.lang.ref.Reference;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -15,7 +14,7 @@ import java.nio.charset.StandardCharsets;
  * do {
  *     int n = w.step(arenaAddress, arenaCapacity);
  *     for (int i = 0; i < n; i++) {
- *         switch (w.kind(i)) { case Window.SEND -> ...; }
+ *         switch (w.actions().kind(i)) { case Actions.SEND -> ...; }
  *     }
  * } while (w.more());                               // first make room if w.needed() > 0
  * }</pre>
@@ -25,18 +24,6 @@ import java.nio.charset.StandardCharsets;
  * has returned.
  */
 public final class Window extends NativeHandle {
-    // actions
-    public static final int SEND = 1;
-    public static final int DELETE = 2;
-    public static final int RELEASE = 3;
-    public static final int ASK_BUDGET = 4;
-    public static final int RETURN_BUDGET = 5;
-    public static final int ASK_WATERMARK = 6;
-    public static final int ASK_SCHEMA = 7;
-    public static final int CLOSE_PRODUCER = 8;
-    public static final int PARKED = 9;
-    public static final int LAPSE = 10;
-
     // outcomes of a send
     public static final int ACKED = 1;
     public static final int DUPLICATE = 2;
@@ -57,20 +44,13 @@ public final class Window extends NativeHandle {
     public static final int BLOCK_UNSUPPORTED = 2;
     public static final int BLOCK_INCOMPATIBLE = 3;
 
-    private static final int STRIDE = 96;
-
     private final Scratch scratch = new Scratch();
     private final EventBuffer events = new EventBuffer();
-    private final ByteBuffer actions;
-    private final long actionsAddr;
-    private final int actionsCap;
-    private int actionCount;
+    private final Actions actions;
 
     private Window(long handle, int maxActions) {
         super(handle);
-        actionsCap = maxActions;
-        actions = Scratch.direct(maxActions * STRIDE);
-        actionsAddr = Native.address(actions);
+        actions = new Actions(maxActions);
     }
 
     /** A blocked window with a closed gate. */
@@ -200,20 +180,25 @@ public final class Window extends NativeHandle {
     public int step(long arenaAddress, long arenaCapacity) {
         long h = handle();
         int n = events.give();
-        actionCount = 0;
-        int s = Native.windowStep(h, events.address(), n, arenaAddress, arenaCapacity, actionsAddr, actionsCap,
+        actions.filled(0);
+        int s = Native.windowStep(h, events.address(), n, arenaAddress, arenaCapacity, actions.address(), actions.capacity(),
                 scratch.at(0), scratch.at(8), scratch.at(16), scratch.err);
         Reference.reachabilityFence(this); // its buffers are known to the call by their addresses alone
         if (s != Status.EVENT) { // refused events have their own results
             scratch.throwUnlessOk(s);
         }
-        actionCount = scratch.getInt(0);
-        return actionCount;
+        actions.filled(scratch.getInt(0));
+        return actions.count();
+    }
+
+    /** The actions of the last step. */
+    public Actions actions() {
+        return actions;
     }
 
     /** Whether step has to be called again at once. */
     public boolean more() {
-        return actionCount == actionsCap || needed() > 0;
+        return actions.isFull() || needed() > 0;
     }
 
     /** Free arena bytes that the next action needs; 0 if the last step's arena was large enough. */
@@ -237,83 +222,6 @@ public final class Window extends NativeHandle {
      */
     public boolean offerKept(int i) {
         return result(i) == Status.OK && events.answer(i) == 0;
-    }
-
-    // ------------------------------------------------------------------ actions of the last step
-
-    public int kind(int i) {
-        return actions.getInt(slot(i));
-    }
-
-    /** SEND: the way it took, as {@link Placement} numbers it. */
-    public int path(int i) {
-        return actions.getInt(slot(i) + 4);
-    }
-
-    public int reason(int i) {
-        return actions.getInt(slot(i) + 8);
-    }
-
-    public int bucket(int i) {
-        return actions.getInt(slot(i) + 12);
-    }
-
-    public long sendId(int i) {
-        return actions.getLong(slot(i) + 16);
-    }
-
-    public long segment(int i) {
-        return actions.getLong(slot(i) + 24);
-    }
-
-    public long ledger(int i) {
-        return actions.getLong(slot(i) + 32);
-    }
-
-    public long entry(int i) {
-        return actions.getLong(slot(i) + 40);
-    }
-
-    public long part(int i) {
-        return actions.getLong(slot(i) + 48);
-    }
-
-    public long headerAddress(int i) {
-        return actions.getLong(slot(i) + 56);
-    }
-
-    public long payloadAddress(int i) {
-        return actions.getLong(slot(i) + 64);
-    }
-
-    public int headerLength(int i) {
-        return actions.getInt(slot(i) + 72);
-    }
-
-    public int payloadLength(int i) {
-        return actions.getInt(slot(i) + 76);
-    }
-
-    public long bytes(int i) {
-        return actions.getLong(slot(i) + 80);
-    }
-
-    /** PARKED: whether later entries go on past it. */
-    public boolean passed(int i) {
-        return bytes(i) != 0;
-    }
-
-    public int messages(int i) {
-        return actions.getInt(slot(i) + 88);
-    }
-
-    /** ASK_SCHEMA: a copy of the local schema version. */
-    public byte[] version(int i) {
-        byte[] v = new byte[payloadLength(i)];
-        if (v.length > 0) {
-            Native.view(payloadAddress(i), v.length).get(v);
-        }
-        return v;
     }
 
     // ------------------------------------------------------------------ state
@@ -352,9 +260,5 @@ public final class Window extends NativeHandle {
             throw new IndexOutOfBoundsException("index " + i + " of " + count);
         }
         return i * stride;
-    }
-
-    private int slot(int i) {
-        return slot(i, actionCount, STRIDE);
     }
 }

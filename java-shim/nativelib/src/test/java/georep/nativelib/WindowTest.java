@@ -58,32 +58,32 @@ class WindowTest {
         int i = offer(window, Entries.batch(low[0], high[0], low[1]), 5);
         assertThat(step(window)).isEqualTo(1);
         assertThat(window.offerKept(i)).isTrue();
-        assertThat(window.kind(0)).isEqualTo(Window.ASK_BUDGET);
+        assertThat(window.actions().kind(0)).isEqualTo(Actions.ASK_BUDGET);
         assertThat(window.more()).isFalse();
 
         window.granted();
         assertThat(step(window)).isEqualTo(3);
-        assertThat(new int[] {window.kind(0), window.kind(1), window.kind(2)})
-                .containsExactly(Window.SEND, Window.SEND, Window.RETURN_BUDGET);
-        assertThat(Placement.action(window.path(0))).isEqualTo("rebatch");
-        assertThat(Placement.reason(window.reason(0))).isEqualTo("segment-misfit");
-        assertThat(window.segment(0)).isZero();
-        assertThat(window.part(0)).isEqualTo(1);
-        assertThat(window.messages(0)).isEqualTo(2);
-        assertThat(window.bucket(0)).isZero();
-        assertThat(window.segment(1)).isEqualTo(1);
-        assertThat(window.part(1)).isZero();
-        assertThat(window.ledger(1)).isEqualTo(7);
-        assertThat(window.entry(1)).isEqualTo(5);
-        long first = window.sendId(0);
-        long second = window.sendId(1);
-        assertThat(wire(0)).isEqualTo(window.headerLength(0) + window.payloadLength(0));
+        assertThat(new int[] {window.actions().kind(0), window.actions().kind(1), window.actions().kind(2)})
+                .containsExactly(Actions.SEND, Actions.SEND, Actions.RETURN_BUDGET);
+        assertThat(Placement.action(window.actions().path(0))).isEqualTo("rebatch");
+        assertThat(Placement.reason(window.actions().reason(0))).isEqualTo("segment-misfit");
+        assertThat(window.actions().segment(0)).isZero();
+        assertThat(window.actions().part(0)).isEqualTo(1);
+        assertThat(window.actions().messages(0)).isEqualTo(2);
+        assertThat(window.actions().bucket(0)).isZero();
+        assertThat(window.actions().segment(1)).isEqualTo(1);
+        assertThat(window.actions().part(1)).isZero();
+        assertThat(window.actions().ledger(1)).isEqualTo(7);
+        assertThat(window.actions().entry(1)).isEqualTo(5);
+        long first = window.actions().sendId(0);
+        long second = window.actions().sendId(1);
+        assertThat(wire(0)).isEqualTo(window.actions().headerLength(0) + window.actions().payloadLength(0));
 
         window.outcome(second, Window.ACKED);
         assertThat(step(window)).isZero();
         window.outcome(first, Window.ACKED);
         assertThat(step(window)).isEqualTo(2);
-        assertThat(List.of(window.kind(0), window.kind(1))).containsExactlyInAnyOrder(Window.RELEASE, Window.DELETE);
+        assertThat(List.of(window.actions().kind(0), window.actions().kind(1))).containsExactlyInAnyOrder(Actions.RELEASE, Actions.DELETE);
         window.deleted(7, 5);
         assertThat(step(window)).isZero();
         assertThat(window.statusJson()).contains("\"state\":\"replicating\"", "{\"name\":\"parts\",\"value\":\"2\"}");
@@ -91,9 +91,9 @@ class WindowTest {
 
     /** Header and payload of send i make an entry with a right checksum; returns its size. */
     private int wire(int i) {
-        ByteBuffer all = ByteBuffer.allocate(window.headerLength(i) + window.payloadLength(i));
-        all.put(Georep.view(window.headerAddress(i), window.headerLength(i)));
-        all.put(Georep.view(window.payloadAddress(i), window.payloadLength(i))).flip();
+        ByteBuffer all = ByteBuffer.allocate(window.actions().headerLength(i) + window.actions().payloadLength(i));
+        all.put(Georep.view(window.actions().headerAddress(i), window.actions().headerLength(i)));
+        all.put(Georep.view(window.actions().payloadAddress(i), window.actions().payloadLength(i))).flip();
         assertThat(all.getShort(0)).isEqualTo((short) 0x0e01);
         assertThat(all.getInt(2)).isEqualTo(Entries.crc(all, 6));
         return all.capacity();
@@ -107,11 +107,11 @@ class WindowTest {
             int i = offer(w, b, 1);
             assertThat(step(w)).isEqualTo(1);
             assertThat(w.offerKept(i)).isTrue();
-            assertThat(w.kind(0)).isEqualTo(Window.SEND);
-            assertThat(w.part(0)).isEqualTo(Georep.WHOLE);
-            assertThat(w.payloadAddress(0) + w.payloadLength(0)).isEqualTo(Georep.address(b) + b.limit());
-            assertThat(w.headerAddress(0)).isEqualTo(Georep.address(arena));
-            assertThat(w.arenaUsed()).isEqualTo(w.headerLength(0));
+            assertThat(w.actions().kind(0)).isEqualTo(Actions.SEND);
+            assertThat(w.actions().part(0)).isEqualTo(Georep.WHOLE);
+            assertThat(w.actions().payloadAddress(0) + w.actions().payloadLength(0)).isEqualTo(Georep.address(b) + b.limit());
+            assertThat(w.actions().headerAddress(0)).isEqualTo(Georep.address(arena));
+            assertThat(w.arenaUsed()).isEqualTo(w.actions().headerLength(0));
             i = offer(w, b.duplicate(), 1);
             step(w);
             assertThat(w.result(i)).isEqualTo(Status.OK);
@@ -134,7 +134,7 @@ class WindowTest {
                 int n = w.step(Georep.address(arena), w.needed() > 0 ? w.needed() : arena.capacity());
                 assertThat(n).isLessThanOrEqualTo(2);
                 for (int i = 0; i < n; i++) {
-                    sent.add(w.entry(i));
+                    sent.add(w.actions().entry(i));
                 }
             } while (w.more());
             assertThat(sent).containsExactly(0L, 1L, 2L, 3L, 4L, 5L, 6L);
@@ -147,8 +147,8 @@ class WindowTest {
         ByteBuffer junk = ByteBuffer.allocateDirect(8).order(ByteOrder.nativeOrder());
         int offered = offer(window, junk, 1);
         assertThat(step(window)).isEqualTo(1);
-        assertThat(window.kind(0)).isEqualTo(Window.PARKED);
-        assertThat(Placement.reason(window.reason(0))).isEqualTo("malformed");
+        assertThat(window.actions().kind(0)).isEqualTo(Actions.PARKED);
+        assertThat(Placement.reason(window.actions().reason(0))).isEqualTo("malformed");
         assertThat(window.offerKept(offered)).isTrue();
         assertThat(window.statusJson()).contains("\"state\":\"stalled\"", "\"reason\":\"malformed\"");
         int wrong = window.skip(7, 2);
@@ -156,7 +156,7 @@ class WindowTest {
         assertThat(step(window)).isEqualTo(2);
         assertThat(window.result(wrong)).isEqualTo(Status.ARG);
         assertThat(window.result(right)).isEqualTo(Status.OK);
-        assertThatThrownBy(() -> window.kind(2)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> window.actions().kind(2)).isInstanceOf(IndexOutOfBoundsException.class);
     }
 
     @Test
@@ -164,10 +164,10 @@ class WindowTest {
         start(window);
         window.cursor(7, 4, 5);
         assertThat(step(window)).isEqualTo(1);
-        assertThat(window.kind(0)).isEqualTo(Window.LAPSE);
-        assertThat(window.bytes(0)).isEqualTo(5);
-        assertThat(window.ledger(0)).isEqualTo(7);
-        assertThat(window.entry(0)).isEqualTo(4);
+        assertThat(window.actions().kind(0)).isEqualTo(Actions.LAPSE);
+        assertThat(window.actions().bytes(0)).isEqualTo(5);
+        assertThat(window.actions().ledger(0)).isEqualTo(7);
+        assertThat(window.actions().entry(0)).isEqualTo(4);
         assertThat(window.statusJson()).contains("\"lapsed\":\"5\"", "\"horizon\":{\"ledger\":\"7\",\"entry\":\"4\"}");
         window.cursor(7, 4, 5);
         assertThat(step(window)).isZero();
@@ -182,13 +182,13 @@ class WindowTest {
             start(w);
             offer(w, Entries.entry(meta, payload), 1);
             assertThat(step(w)).isEqualTo(1);
-            assertThat(w.kind(0)).isEqualTo(Window.ASK_SCHEMA);
-            assertThat(w.version(0)).containsExactly(0, 3);
+            assertThat(w.actions().kind(0)).isEqualTo(Actions.ASK_SCHEMA);
+            assertThat(w.actions().version(0)).containsExactly(0, 3);
             w.schemaMapped(new byte[] {0, 3}, new byte[] {9, 9, 9, 9});
             assertThat(step(w)).isEqualTo(1);
-            assertThat(w.kind(0)).isEqualTo(Window.SEND);
-            byte[] header = new byte[w.headerLength(0)];
-            Georep.view(w.headerAddress(0), header.length).get(header);
+            assertThat(w.actions().kind(0)).isEqualTo(Actions.SEND);
+            byte[] header = new byte[w.actions().headerLength(0)];
+            Georep.view(w.actions().headerAddress(0), header.length).get(header);
             assertThat(header).containsSequence(new byte[] {(byte) 0x82, 1, 4, 9, 9, 9, 9});
         }
     }

@@ -2,6 +2,7 @@
 package georep.plugin.source;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import georep.nativelib.Actions;
 import georep.nativelib.Layout;
 import georep.nativelib.Placement;
 import georep.nativelib.Status;
@@ -56,6 +57,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     private final RemoteQuestions questions;
     private final SerialExecutor serial;
     private final Window window;
+    private final Actions actions;
     private final GateDriver gate;
     private final BudgetService budget;
     private final int remoteNumber;
@@ -95,6 +97,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         this.questions = new RemoteQuestions(remote, broker.cluster(), self, host.segmentTopic(), producerName, this);
         this.serial = new SerialExecutor(broker.workers(), this::step, this::failed);
         this.window = Window.open(config, MAX_ACTIONS);
+        this.actions = window.actions();
         this.budget = broker.budget();
         this.remoteNumber = budget.remote(host.remote());
         this.budgetKey = budget.register(this);
@@ -402,39 +405,39 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     }
 
     private void carryOut(int i) {
-        EntryKey k = new EntryKey(window.ledger(i), window.entry(i));
-        switch (window.kind(i)) {
-            case Window.SEND -> send(i, k);
-            case Window.DELETE -> {
+        EntryKey k = new EntryKey(actions.ledger(i), actions.entry(i));
+        switch (actions.kind(i)) {
+            case Actions.SEND -> send(i, k);
+            case Actions.DELETE -> {
                 toDelete.add(k.position());
                 if (parked.remove(k)) {
                     broker.parked().remove(localSegment, host.remote(), k.ledger(), k.entry());
                 }
             }
-            case Window.RELEASE -> held.release(k);
-            case Window.ASK_BUDGET -> budget.request(budgetKey, remoteNumber, window.bytes(i));
-            case Window.RETURN_BUDGET -> budget.giveBack(budgetKey);
-            case Window.ASK_WATERMARK -> questions.watermark(window.segment(i));
-            case Window.ASK_SCHEMA -> questions.schema(window.version(i));
-            case Window.CLOSE_PRODUCER -> senders.close(window.segment(i));
-            case Window.PARKED -> {
-                parked.add(k, window.passed(i));
-                if (broker.parked().add(localSegment, host.remote(), k.ledger(), k.entry(), window.reason(i))) {
+            case Actions.RELEASE -> held.release(k);
+            case Actions.ASK_BUDGET -> budget.request(budgetKey, remoteNumber, actions.bytes(i));
+            case Actions.RETURN_BUDGET -> budget.giveBack(budgetKey);
+            case Actions.ASK_WATERMARK -> questions.watermark(actions.segment(i));
+            case Actions.ASK_SCHEMA -> questions.schema(actions.version(i));
+            case Actions.CLOSE_PRODUCER -> senders.close(actions.segment(i));
+            case Actions.PARKED -> {
+                parked.add(k, actions.passed(i));
+                if (broker.parked().add(localSegment, host.remote(), k.ledger(), k.entry(), actions.reason(i))) {
                     LOG.warn("[{}] {}:{} is parked, reason {}: replication of this segment needs an operator", name,
-                            k.ledger(), k.entry(), Placement.reason(window.reason(i)));
+                            k.ledger(), k.entry(), Placement.reason(actions.reason(i)));
                 }
             }
-            default -> LOG.error("[{}] action {} is not known", name, window.kind(i));
+            default -> LOG.error("[{}] action {} is not known", name, actions.kind(i));
         }
     }
 
     private void send(int i, EntryKey k) {
-        long id = window.sendId(i);
-        int headerLength = window.headerLength(i);
+        long id = actions.sendId(i);
+        int headerLength = actions.headerLength(i);
         ByteBuf header = PulsarByteBufAllocator.DEFAULT.directBuffer(headerLength);
-        arena.copyTo(header, window.headerAddress(i), headerLength);
-        int length = window.payloadLength(i);
-        long from = window.payloadAddress(i);
+        arena.copyTo(header, actions.headerAddress(i), headerLength);
+        int length = actions.payloadLength(i);
+        long from = actions.payloadAddress(i);
         ByteBuf payload;
         if (length == 0) {
             payload = Unpooled.EMPTY_BUFFER;
@@ -445,7 +448,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         }
         sentBytes.put(id, length);
         inFlightDelta += length;
-        senders.to(window.segment(i)).send(id, k.ledger(), k.entry(), window.messages(i), header, payload);
+        senders.to(actions.segment(i)).send(id, k.ledger(), k.entry(), actions.messages(i), header, payload);
         host.sent(headerLength + length);
     }
 
