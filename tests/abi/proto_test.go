@@ -24,7 +24,7 @@ func TestGeneratedCodeIsOfThisProto(t *testing.T) {
 	want := make(map[string]int) // "Message.field" or "Enum.VALUE" to its number
 	block := ""
 	open := regexp.MustCompile(`^(message|enum) (\w+) \{`)
-	field := regexp.MustCompile(`^  (?:repeated |optional )?(?:map<[^>]*>|[\w.]+) (\w+) = (\d+);`)
+	field := regexp.MustCompile(`^(?:  ){1,2}(?:repeated |optional )?(?:map<[^>]*>|[\w.]+) (\w+) = (\d+);`)
 	value := regexp.MustCompile(`^  ([A-Z0-9_]+) = (\d+);`)
 	for line := range strings.Lines(string(b)) {
 		if m := open.FindStringSubmatch(line); m != nil {
