@@ -292,7 +292,7 @@ public class SegmentReplicator extends PersistentReplicator
         if (e instanceof NoMoreEntriesToReadException && ctx instanceof InFlightTask task) {
             cursor.cancelPendingReadRequest(); // the cursor still lists it
             task.setEntries(List.of());
-            readMoreEntries(); // to tell the end
+            readAfterPause(READ_AGAIN_MILLIS); // to tell the end, or for what a transaction still holds back
         } else if (e instanceof CursorAlreadyClosedException && ctx instanceof InFlightTask task) {
             task.setEntries(List.of());
             cursorClosed();
