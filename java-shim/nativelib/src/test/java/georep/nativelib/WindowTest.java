@@ -119,6 +119,58 @@ class WindowTest {
         }
     }
 
+    /** A segment that records a cut cap of one byte makes a part of every message. */
+    @Test
+    void tenThousandPartsPassThroughASmallArena() {
+        int many = 10_000;
+        String json = TWO.replace("\"segments\"", "\"properties\":{\"georep.segment.0\":\"{\\\"profile\\\":"
+                + "\\\"pip486\\\",\\\"bucketStarts\\\":[],\\\"cutCap\\\":1}\"},\"segments\"");
+        String[] keys = Entries.keys(many, 0, 0x7fffffffL);
+        ByteBuffer payload = ByteBuffer.allocate(64 * many);
+        for (String k : keys) {
+            byte[] meta = new Wire().string(2, k).varint(3, 1).bytes();
+            payload.putInt(meta.length).put(meta).put((byte) 'x');
+        }
+        byte[] meta = new Wire().string(1, "p").varint(2, 1).varint(3, 1).varint(11, many).bytes();
+        ByteBuffer entry = Entries.entry(meta, java.util.Arrays.copyOf(payload.array(), payload.position()));
+        byte[] config = new WindowConfig().clusters("eu", "us").segment(4, 0, 65535, Peer.PROFILE_PIP486, false)
+                .topic("topic://public/default/t", "ab12", 2).policies(false, false, true)
+                .entryLimits(1 << 20, 1 << 24, many).windowLimits(100, 1 << 20, 10).retryMillis(50).toProto();
+        try (Layout cut = Layout.fromPulsarJson(json); Window w = Window.open(config, 256)) {
+            w.setRemote(cut, 1 << 20);
+            w.gate(true);
+            w.tick(1);
+            offer(w, entry, 1);
+            step(w);
+            assertThat(w.kind(0)).isEqualTo(Window.ASK_BUDGET);
+            w.granted();
+            List<Long> ids = new ArrayList<>();
+            int released = 0;
+            do {
+                int n = step(w);
+                assertThat(w.arenaUsed()).isLessThanOrEqualTo(arena.capacity());
+                for (int i = 0; i < n; i++) {
+                    if (w.kind(i) == Window.SEND) {
+                        assertThat(w.part(i)).isEqualTo(ids.size());
+                        assertThat(w.messages(i)).isEqualTo(1);
+                        ids.add(w.sendId(i));
+                    }
+                }
+            } while (w.more());
+            assertThat(ids).hasSize(many);
+            for (int i = many - 1; i >= 0; i--) { // receipts in the least friendly order
+                w.outcome(ids.get(i), Window.ACKED);
+                if (i % 100 == 0) {
+                    for (int k = step(w) - 1; k >= 0; k--) {
+                        released += w.kind(k) == Window.RELEASE ? 1 : 0;
+                    }
+                    assertThat(released).isEqualTo(i == 0 ? 1 : 0);
+                }
+            }
+            assertThat(w.statusJson()).contains("{\"name\":\"parts\",\"value\":\"10000\"}");
+        }
+    }
+
     @Test
     void smallArenaAndFewActionsLoseNothing() {
         try (Window w = open(0, 32767, 2)) {
