@@ -142,7 +142,7 @@ class WindowTest {
             w.tick(1);
             offer(w, entry, 1);
             step(w);
-            assertThat(w.kind(0)).isEqualTo(Window.ASK_BUDGET);
+            assertThat(w.actions().kind(0)).isEqualTo(Actions.ASK_BUDGET);
             w.granted();
             List<Long> ids = new ArrayList<>();
             int released = 0;
@@ -150,10 +150,10 @@ class WindowTest {
                 int n = step(w);
                 assertThat(w.arenaUsed()).isLessThanOrEqualTo(arena.capacity());
                 for (int i = 0; i < n; i++) {
-                    if (w.kind(i) == Window.SEND) {
-                        assertThat(w.part(i)).isEqualTo(ids.size());
-                        assertThat(w.messages(i)).isEqualTo(1);
-                        ids.add(w.sendId(i));
+                    if (w.actions().kind(i) == Actions.SEND) {
+                        assertThat(w.actions().part(i)).isEqualTo(ids.size());
+                        assertThat(w.actions().messages(i)).isEqualTo(1);
+                        ids.add(w.actions().sendId(i));
                     }
                 }
             } while (w.more());
@@ -162,7 +162,7 @@ class WindowTest {
                 w.outcome(ids.get(i), Window.ACKED);
                 if (i % 100 == 0) {
                     for (int k = step(w) - 1; k >= 0; k--) {
-                        released += w.kind(k) == Window.RELEASE ? 1 : 0;
+                        released += w.actions().kind(k) == Actions.RELEASE ? 1 : 0;
                     }
                     assertThat(released).isEqualTo(i == 0 ? 1 : 0);
                 }
