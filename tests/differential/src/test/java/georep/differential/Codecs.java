@@ -97,16 +97,6 @@ final class Codecs {
         }
     }
 
-    /** End of the first empty stored block, with which Java's encoder leaves a zlib stream; -1 without one. */
-    static int flush(byte[] packed) {
-        for (int i = 4; i <= packed.length; i++) {
-            if (packed[i - 4] == 0 && packed[i - 3] == 0 && packed[i - 2] == -1 && packed[i - 1] == -1) {
-                return i;
-            }
-        }
-        return -1;
-    }
-
     /** Whether a zlib stream gives its size bytes and then breaks. */
     static boolean zlibTailBroken(byte[] packed, int size) {
         Inflater z = new Inflater();

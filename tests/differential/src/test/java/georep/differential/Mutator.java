@@ -25,6 +25,9 @@ final class Mutator {
     /** The next entry: one of the vectors with one to three changes, mostly with the right checksum. */
     byte[] next() {
         RawEntry e = RawEntry.of(vectors.get(random.nextInt(vectors.size())));
+        if (one(30) && messages(e) != null) {
+            return changeTail(e);
+        }
         if (one(3)) {
             repack(e);
         }
@@ -256,15 +259,28 @@ final class Mutator {
         return Fields.bytes(31, b.toByteArray());
     }
 
+    /** The end alone of a packed batch: a broken-off zlib stream, another last token in LZ4. */
+    private byte[] changeTail(RawEntry e) {
+        boolean lz4 = one(2);
+        e.pack(lz4 ? 1 : 2, RawEntry.join(messages(e)));
+        e.payload = lz4 ? e.payload : brokenOff(e.payload);
+        if (lz4) {
+            e.payload[Math.max(0, e.payload.length - 1 - random.nextInt(20))] ^= (byte) (1 + random.nextInt(15));
+        }
+        return e.bytes();
+    }
+
+    private byte[] brokenOff(byte[] in) {
+        byte[] out = Arrays.copyOf(in, Math.max(1, in.length - random.nextInt(6)));
+        out[out.length - 1] = (byte) random.nextInt();
+        return out;
+    }
+
     /** Mostly at the ends, where codecs have their headers and checks. */
     private byte[] changePayload(byte[] in) {
         int n = Math.min(in.length, 12);
         return switch (random.nextInt(4)) {
-            case 0 -> { // a stream that breaks off in its last block
-                byte[] out = Arrays.copyOf(in, Math.max(1, in.length - random.nextInt(6)));
-                out[out.length - 1] = (byte) random.nextInt();
-                yield out;
-            }
+            case 0 -> brokenOff(in);
             case 1 -> join(changeBytes(Arrays.copyOf(in, n)), Arrays.copyOfRange(in, n, in.length));
             case 2 -> join(Arrays.copyOf(in, in.length - n),
                     changeBytes(Arrays.copyOfRange(in, in.length - n, in.length)));
