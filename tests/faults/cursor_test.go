@@ -22,16 +22,14 @@ func TestFault49TrimmedBelowTheCursor(t *testing.T) {
 		var left, taken uint64 // positions that have left the cursor; those of them that the window never had
 		mark := entry.Position{Ledger: 1, Entry: -1}
 		gone := map[entry.Position]bool{}
-		r.deletes = func(p entry.Position) bool {
-			if rng.IntN(8) == 0 {
-				return false
-			}
+		leaves := func(p entry.Position) bool {
 			if !gone[p] {
 				gone[p] = true
 				left++
 			}
 			return true
 		}
+		r.deletes = func(p entry.Position) bool { return rng.IntN(8) != 0 && leaves(p) }
 		announced := uint64(0)
 		r.lapse = func(n uint64, at entry.Position) {
 			announced += n
@@ -69,13 +67,7 @@ func TestFault49TrimmedBelowTheCursor(t *testing.T) {
 				t.Fatalf("seed %d: %d counted, %d announced, %d taken", seed, s.Lapsed, announced, taken)
 			}
 		}
-		r.deletes = func(p entry.Position) bool {
-			if !gone[p] {
-				gone[p] = true
-				left++
-			}
-			return true
-		}
+		r.deletes = leaves
 		r.storeAll()
 		for r.w.NeedsTick() {
 			r.tick(100)

@@ -26,8 +26,8 @@ public final class Demo {
     private static final String TOPIC = "topic://" + NAMESPACE + "/events";
     private static final Duration STALL = Duration.ofSeconds(20);
     /**
-     * The consumer on B gets a split segment's children when B's stock controller sees the parent drained. It asks 2, 4,
-     * 8, 16 s apart after the split, so on a busy machine the application may stand for 16 s though all is there.
+     * The consumer on B gets a split segment's children when B's stock controller sees the parent drained. As its
+     * source has it, it asks 2, 4, 8, 16 s apart, so that the application may stand for so long though all is there.
      */
     private static final Duration STALL_OF_APPLICATION = Duration.ofSeconds(25);
 
@@ -139,8 +139,9 @@ public final class Demo {
             PersistentTopic t = b.segment(segment);
             Subscription application = t.getSubscription(Receiver.SUBSCRIPTION);
             if (application == null || application.getNumberOfEntriesInBacklog(true) > 0) {
-                say("  B's segment %s%s: %s", segment, t.getManagedLedger().isTerminated() ? ", sealed" : "", application == null
-                        ? "the application does not read it" : application.getNumberOfEntriesInBacklog(true)
+                say("  B's segment %s%s: %s", segment, t.getManagedLedger().isTerminated() ? ", sealed" : "",
+                        application == null ? "the application does not read it"
+                                : application.getNumberOfEntriesInBacklog(true)
                                 + " entries before the application, consumers " + application.getConsumers().size());
             }
         }

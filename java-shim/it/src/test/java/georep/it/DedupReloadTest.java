@@ -175,7 +175,8 @@ class DedupReloadTest {
         // the log has three streams: without a snapshot, nobody knows which of them are gone
         b.segment(SEGMENT).getManagedLedger().deleteCursor("pulsar.repl.georep_dedup");
         b.admin().namespaces().unload(NS);
-        assertThat(b.segment(SEGMENT).receiveTrouble()).as("after its load").contains("more than 2 streams", "georepDedupMaxKeys");
+        assertThat(b.segment(SEGMENT).receiveTrouble()).as("after its load")
+                .contains("more than 2 streams", "georepDedupMaxKeys");
         assertThat(b.plugin().counters().refusing.sum()).isEqualTo(1);
         try (Producer<byte[]> p = StampingProducer.create(b.internalClient(), ordinary(), m -> new long[0]).get()) {
             p.newMessage().value("ordinary".getBytes()).send();

@@ -181,8 +181,8 @@ public final class Window extends NativeHandle {
         long h = handle();
         int n = events.give();
         actions.filled(0);
-        int s = Native.windowStep(h, events.address(), n, arenaAddress, arenaCapacity, actions.address(), actions.capacity(),
-                scratch.at(0), scratch.at(8), scratch.at(16), scratch.err);
+        int s = Native.windowStep(h, events.address(), n, arenaAddress, arenaCapacity, actions.address(),
+                actions.capacity(), scratch.at(0), scratch.at(8), scratch.at(16), scratch.err);
         Reference.reachabilityFence(this); // its buffers are known to the call by their addresses alone
         if (s != Status.EVENT) { // refused events have their own results
             scratch.throwUnlessOk(s);

@@ -83,7 +83,8 @@ class WindowTest {
         assertThat(step(window)).isZero();
         window.outcome(first, Window.ACKED);
         assertThat(step(window)).isEqualTo(2);
-        assertThat(List.of(window.actions().kind(0), window.actions().kind(1))).containsExactlyInAnyOrder(Actions.RELEASE, Actions.DELETE);
+        assertThat(List.of(window.actions().kind(0), window.actions().kind(1)))
+                .containsExactlyInAnyOrder(Actions.RELEASE, Actions.DELETE);
         window.deleted(7, 5);
         assertThat(step(window)).isZero();
         assertThat(window.statusJson()).contains("\"state\":\"replicating\"", "{\"name\":\"parts\",\"value\":\"2\"}");
@@ -109,7 +110,8 @@ class WindowTest {
             assertThat(w.offerKept(i)).isTrue();
             assertThat(w.actions().kind(0)).isEqualTo(Actions.SEND);
             assertThat(w.actions().part(0)).isEqualTo(Georep.WHOLE);
-            assertThat(w.actions().payloadAddress(0) + w.actions().payloadLength(0)).isEqualTo(Georep.address(b) + b.limit());
+            assertThat(w.actions().payloadAddress(0) + w.actions().payloadLength(0))
+                    .isEqualTo(Georep.address(b) + b.limit());
             assertThat(w.actions().headerAddress(0)).isEqualTo(Georep.address(arena));
             assertThat(w.arenaUsed()).isEqualTo(w.actions().headerLength(0));
             i = offer(w, b.duplicate(), 1);
