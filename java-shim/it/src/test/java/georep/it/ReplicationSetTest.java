@@ -206,9 +206,12 @@ class ReplicationSetTest {
         assertThat(record(t).remotes()).containsExactly(b.name);
         JsonNode report = Http.get(a.broker, "/admin/v2/scalable-repl/status/local/ns/x", null).json();
         assertThat(report.path("trouble").asText()).as("%s", report).contains("do not include this one");
-        // Pulsar has unloaded the namespace and lets nobody load it
+        // Pulsar unloads the namespace and lets nobody load it
+        await().atMost(Duration.ofSeconds(30)).until(() -> segments.stream().noneMatch(s ->
+                a.broker.getBrokerService().getTopics().containsKey(s)));
         Federation.replicate(a, "local/ns", Set.of(a.name, b.name));
-        assertThat(numbers(StoredMessages.of(a, t), "")).isEqualTo(range(0, 200));
+        await().atMost(Duration.ofSeconds(60)).ignoreExceptions().untilAsserted(() ->
+                assertThat(numbers(StoredMessages.of(a, t), "")).isEqualTo(range(0, 200)));
         assertThat(StoredMessages.of(b, t).count(a.name)).as("still paused").isEqualTo(100);
         operate("local", "resume");
         assertCopied(a, b, t);
