@@ -95,7 +95,10 @@ public class SegmentReplicator extends PersistentReplicator
             }
             return;
         }
-        segmentTopic.sourceIdentity(remoteCluster).whenComplete((identity, e) -> {
+        // before its recovery the transaction buffer takes what is open or aborted for readable
+        CompletableFuture<SourceIdentity> ready = segmentTopic.sourceIdentity(remoteCluster)
+                .thenCombine(segmentTopic.checkIfTransactionBufferRecoverCompletely(), (identity, x) -> identity);
+        ready.whenComplete((identity, e) -> {
             try {
                 if (e != null) {
                     throw new IllegalStateException(e);
