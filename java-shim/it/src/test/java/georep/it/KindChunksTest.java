@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import georep.it.SourcePair.Rise;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -16,6 +17,7 @@ import org.apache.pulsar.common.api.proto.MessageMetadata;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
@@ -138,10 +140,27 @@ class KindChunksTest {
         for (String s : SegmentLog.segments(p.b, t)) {
             logs.add(Kinds.payloads(SegmentLog.read(p.b, s)));
         }
-        // a consumer gives up the two in the sealed segment, after a minute of its own, and reads on
         assertThat(logs).containsExactlyInAnyOrder(List.of("long-0|", "long-1|"),
                 List.of("long-0|", "long-1|", "long-2|", "after"), List.of());
         assertThat(r.of("unitsResent")).isEqualTo(1);
+    }
+
+    /** A consumer gives up the chunks in the sealed segment after a minute of its own, and reads on. */
+    @Test
+    @Tag("slow")
+    @Timeout(value = 300, unit = TimeUnit.SECONDS)
+    void aConsumerReadsOnAfterASealBetweenChunks() throws Exception {
+        String t = p.topic("sealed-consumer", 1, 1);
+        SourceRawProducer raw = raw(SegmentLog.segments(p.a, t).get(0));
+        String before = SegmentLog.segments(p.b, t).get(0);
+        chunk(raw, "long", 0);
+        Awaitility.await().atMost(Kinds.SOON).until(() -> SegmentLog.read(p.b, before).size() == 1);
+        p.b.admin().scalableTopics().splitSegment(t, 0);
+        chunk(raw, "long", 1);
+        chunk(raw, "long", 2);
+        single(raw, "key of long", "after");
+        await(p.a, p.b, t, Kinds.SOON, 5);
+        assertThat(Kinds.read(p.b, t, 2, null, Duration.ofMinutes(3))).containsExactly(whole("long"), "after");
     }
 
     /**

@@ -76,6 +76,12 @@ final class Kinds {
 
     /** The texts of so many messages, read by an application of a cluster; a private key decrypts them. */
     static List<String> read(Cluster c, String topic, int messages, Path privateKey) throws Exception {
+        return read(c, topic, messages, privateKey, SOON);
+    }
+
+    /** The same, with so much patience before each message. */
+    static List<String> read(Cluster c, String topic, int messages, Path privateKey, Duration atMost)
+            throws Exception {
         List<String> all = new ArrayList<>();
         try (PulsarClient client = c.v5()) {
             StreamConsumerBuilder<byte[]> b = client
@@ -88,7 +94,7 @@ final class Kinds {
             }
             try (StreamConsumer<byte[]> consumer = b.subscribe()) {
                 while (all.size() < messages) {
-                    Message<byte[]> m = consumer.receive(SOON);
+                    Message<byte[]> m = consumer.receive(atMost);
                     assertThat(m).as("after %s", all).isNotNull();
                     all.add(new String(m.value(), StandardCharsets.UTF_8));
                     consumer.acknowledgeCumulative(m.id()); // or the children of a sealed segment never come
