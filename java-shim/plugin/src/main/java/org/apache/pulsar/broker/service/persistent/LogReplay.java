@@ -13,6 +13,7 @@ import org.apache.bookkeeper.mledger.ManagedLedger;
 import org.apache.bookkeeper.mledger.ManagedLedgerException;
 import org.apache.bookkeeper.mledger.Position;
 import org.apache.bookkeeper.mledger.PositionFactory;
+import org.apache.bookkeeper.mledger.proto.ManagedLedgerInfo.LedgerInfo;
 import org.apache.bookkeeper.mledger.util.ManagedLedgerUtils;
 
 /** Reads a log from a position to its end, once, through a cursor of its own that is gone afterwards. */
@@ -30,6 +31,14 @@ final class LogReplay {
         this.ledger = ledger;
         this.executor = executor;
         this.reader = reader;
+    }
+
+    /** False where entries up to the position are missing at the end of the log or of a ledger; trimmed is not. */
+    static boolean reaches(ManagedLedger ledger, Position position) {
+        Position end = ledger.getLastConfirmedEntry();
+        LedgerInfo its = ledger.getLedgersInfo().get(position.getLedgerId());
+        boolean open = position.getLedgerId() == end.getLedgerId(); // an open ledger's entries are not in its info
+        return position.compareTo(end) <= 0 && (its == null || open || its.getEntries() > position.getEntryId());
     }
 
     /** Reads what comes after the position; the result is the last position read, or {@code after}. */

@@ -192,7 +192,12 @@ final class ReplicationDeduplication extends MessageDeduplication {
         boolean kept = false;
         try {
             WatermarkSnapshot s = WatermarkSnapshot.of(cursor.getProperties());
-            if (s != null) {
+            if (s != null && !LogReplay.reaches(ledger, s.upTo())) {
+                // what it says is stored may be gone, and would count as stored when it comes again
+                LOG.error("[{}] the log ends before {}, up to where the replication watermarks were saved: the bookies "
+                        + "have lost entries; reading the whole log", topicName, s.upTo());
+                from = PositionFactory.EARLIEST;
+            } else if (s != null) {
                 marks.load(s.bytes());
                 from = s.upTo();
             }
