@@ -47,6 +47,12 @@ public final class ReplicationStatus {
         /** Whether a producer to the remote is open. */
         boolean connected();
 
+        /** Entries that have left the cursor without having been sent, since replication to the remote began. */
+        long lapsed();
+
+        /** Where the cursor stood when the last of them was found, "ledger:entry"; empty where there is none. */
+        String horizon();
+
         /** Seconds since something was stored or deleted last. */
         long secondsWithoutProgress();
 
@@ -116,7 +122,7 @@ public final class ReplicationStatus {
 
     /**
      * A topic's replicators on this broker: [{segment, segmentTopic, remote, remoteStatus, backlog, delaySeconds,
-     * connected, stalled, trouble, window: WindowStatus}]. delaySeconds is -1 where it is not known.
+     * connected, stalled, trouble, lapsed, horizon, window: WindowStatus}]. delaySeconds is -1 where it is not known.
      */
     public ArrayNode topic(TopicName topic) {
         ArrayNode out = mapper().createArrayNode();
@@ -144,6 +150,10 @@ public final class ReplicationStatus {
             n.put("stallReason", stallReason(r));
         }
         n.put("trouble", r.trouble());
+        if (r.lapsed() > 0) {
+            n.put("lapsed", r.lapsed());
+            n.put("horizon", r.horizon());
+        }
         String w = r.windowStatusJson();
         if (w != null) {
             n.set("window", parse(w));

@@ -63,6 +63,9 @@ public final class SegmentSession {
         /** True when the cursor does not have the position (any more): deleted, expired or cleared. */
         boolean gone(Position p);
 
+        /** So many entries have left the cursor without having been sent; it stands at the position. */
+        void lapsed(Position at, long entries);
+
         /** This session cannot go on (its client is closed, or an internal error): make another; any thread. */
         void restart();
 
@@ -159,6 +162,14 @@ public final class SegmentSession {
     /** Outcome of {@link Segment#delete}. */
     public void deleted(List<Position> positions, boolean ok) {
         driver.deleted(positions, ok);
+    }
+
+    /**
+     * Where the cursor stands, and how many positions have left it since this session began, by whomever; the second is
+     * to be read first.
+     */
+    public void cursorAt(Position mark, long left) {
+        driver.cursorAt(mark, left);
     }
 
     /** A read may be possible again. */

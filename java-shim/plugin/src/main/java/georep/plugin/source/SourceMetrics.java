@@ -52,6 +52,7 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
         long backlog;
         long delay;
         long stalled;
+        long lapsed;
         long blocked;
         long replicators;
     }
@@ -75,6 +76,8 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
         gauge(out, "pulsar_georep_backlog", "Entries behind the replication cursors.", gauges, g -> g.backlog);
         gauge(out, "pulsar_georep_delay_seconds", "Age of the oldest un-replicated entry.", gauges, g -> g.delay);
         gauge(out, "pulsar_georep_stalled", "Segments with backlog and no progress.", gauges, g -> g.stalled);
+        gauge(out, "pulsar_georep_lapsed", "Entries that left the cursors without having been sent.", gauges,
+                g -> g.lapsed);
         gauge(out, "pulsar_georep_blocked", "Segments whose remote is not written to.", gauges, g -> g.blocked);
         gauge(out, "pulsar_georep_segments", "Replicated segments on this broker.", gauges, g -> g.replicators);
         budget(out, broker.status().budget());
@@ -84,6 +87,7 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
         long backlog = r.backlog();
         g.replicators++;
         g.backlog += backlog;
+        g.lapsed += r.lapsed();
         g.delay = Math.max(g.delay, ReplicationStatus.delaySeconds(r, backlog));
         g.stalled += broker.status().stalled(r, backlog) ? 1 : 0;
         g.blocked += "supported".equals(r.remoteStatus()) ? 0 : 1;

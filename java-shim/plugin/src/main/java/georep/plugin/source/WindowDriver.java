@@ -171,6 +171,14 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         }, () -> { });
     }
 
+    /** Where the cursor stands, and how many positions have left it since this session began; read in reverse order. */
+    void cursorAt(Position mark, long left) {
+        run(() -> {
+            window.cursor(mark.getLedgerId(), mark.getEntryId(), left);
+            dirty = true;
+        }, () -> { });
+    }
+
     /** A read may be possible again. */
     void wakeReader() {
         run(() -> wakeRead = true, () -> { });
@@ -426,6 +434,12 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
                     LOG.warn("[{}] {}:{} is parked, reason {}: replication of this segment needs an operator", name,
                             k.ledger(), k.entry(), Placement.reason(actions.reason(i)));
                 }
+            }
+            case Actions.LAPSE -> {
+                LOG.warn("[{}] {} entries have left the cursor without having been sent (a backlog quota, a truncation,"
+                        + " the TTL or a lost ledger took them); it stands at {}:{}", name, actions.bytes(i),
+                        k.ledger(), k.entry());
+                host.lapsed(k.position(), actions.bytes(i));
             }
             default -> LOG.error("[{}] action {} is not known", name, actions.kind(i));
         }

@@ -214,6 +214,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         return r.terminate()
                 .thenCompose(x -> CursorGeneration.forget(getManagedLedger(), remote))
                 .thenCompose(x -> cursor.removeCursorProperty(CursorGeneration.PROPERTY))
+                .thenCompose(x -> cursor.removeCursorProperty(CursorLapse.PROPERTY))
                 .thenCompose(x -> CursorReset.to(cursor, to))
                 .handle((x, e) -> checkReplication().thenAccept(y -> { // replicate again, whatever came of it
                     if (e != null) {

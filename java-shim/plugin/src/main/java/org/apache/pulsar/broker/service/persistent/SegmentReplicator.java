@@ -53,6 +53,9 @@ public class SegmentReplicator extends PersistentReplicator
     private final TopicName name;
     private final EntryFlags flags = new EntryFlags();
     private final OldestEntry oldest;
+    private final CursorLapse lapse;
+    private volatile long leftBefore; // positions that had left the cursor when the session began
+    private volatile long leftTold;
     private final AtomicBoolean pausing = new AtomicBoolean();
     private final AtomicBoolean restarting = new AtomicBoolean();
     private final AtomicInteger handingOver = new AtomicInteger(); // reads whose entries are on their way to the window
@@ -68,6 +71,7 @@ public class SegmentReplicator extends PersistentReplicator
         this.remoteAdmin = admin;
         this.name = TopicName.get(topic.getName());
         this.oldest = new OldestEntry(cursor);
+        this.lapse = new CursorLapse(cursor);
         Integer ttl = topic.getHierarchyTopicPolicies().getMessageTTLInSeconds().get();
         this.messageTTLInSeconds = ttl == null ? 0 : ttl; // stock code tells it at the next change of a policy only
         this.source = SourceBroker.of(bs.pulsar());
@@ -143,6 +147,8 @@ public class SegmentReplicator extends PersistentReplicator
         }
         backOff.reset();
         cursor.setActive();
+        leftBefore = left();
+        leftTold = 0;
         cursor.rewind();
         if (segmentTopic.paused(remoteCluster)) {
             s.pause(true);
@@ -373,6 +379,25 @@ public class SegmentReplicator extends PersistentReplicator
 
     // ---- what the session does to the cursor and the statistics
 
+    /** Positions that have left the cursor so far, by whomever: the counter behind its backlog. */
+    private long left() {
+        return cursor instanceof ManagedCursorImpl c ? c.getMessagesConsumedCounter() : 0;
+    }
+
+    /** What others have taken from the cursor is found where somebody looks: at a status call, a scrape, the sweep. */
+    private void tellCursor(SegmentSession s) {
+        long left = left() - leftBefore;
+        if (left != leftTold) {
+            leftTold = left;
+            s.cursorAt(cursor.getMarkDeletedPosition(), Math.max(0, left));
+        }
+    }
+
+    @Override
+    public void lapsed(Position at, long entries) {
+        lapse.add(entries, at);
+    }
+
     @Override
     public void delete(List<Position> positions) {
         SegmentSession s = session;
@@ -483,7 +508,21 @@ public class SegmentReplicator extends PersistentReplicator
     @Override
     public String windowStatusJson() {
         SegmentSession s = session;
-        return s == null ? null : s.windowStatusJson();
+        if (s == null) {
+            return null;
+        }
+        tellCursor(s);
+        return s.windowStatusJson();
+    }
+
+    @Override
+    public long lapsed() {
+        return lapse.entries();
+    }
+
+    @Override
+    public String horizon() {
+        return lapse.horizon();
     }
 
     @Override
@@ -568,6 +607,7 @@ public class SegmentReplicator extends PersistentReplicator
         }
         SegmentSession s = session;
         if (s != null) {
+            tellCursor(s);
             s.closeIdleProducers(idleNanos);
         }
     }
