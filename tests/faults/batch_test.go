@@ -44,18 +44,21 @@ func TestFault14NullValueInABatch(t *testing.T) {
 // TestFault15NullKeysInAKeyedBatch: messages with a null key, and without one,
 // among keyed ones keep what they are and go where keyless ones go.
 func TestFault15NullKeysInAKeyedBatch(t *testing.T) {
-	b := spread(keyhash.M1)
+	b := batchOf("", keyAt(keyhash.M1, 2, 1), "", keyAt(keyhash.M1, 3, 1))
 	b.Messages[0] = entrytest.Message{NullKey: true, Seq: 1, Body: []byte("null")}
 	b.Messages[2] = entrytest.Message{Seq: 2, Body: []byte("none")}
-	r, got := cutInto(t, 4, b)
+	r := newRig(t, ring(t, keyhash.M1, 4), func(c *window.Config) { c.Source.Range.Start = 0x8000 })
+	r.offer(b.Bytes())
+	r.storeAll()
 	r.drained()
+	got := r.received()
 	sameBodies(t, got, "null", "b1", "none", "b3")
 	for _, m := range got {
 		if m.NullPartitionKey != (m.body == "null") || m.HasPartitionKey == (m.body == "null" || m.body == "none") {
 			t.Errorf("%q: null key %v, key %q", m.body, m.NullPartitionKey, m.PartitionKey)
 		}
-		if !m.HasPartitionKey && m.segment != 1 {
-			t.Errorf("%q lies in segment %d, the first one is for what has no key", m.body, m.segment)
+		if !m.HasPartitionKey && m.segment != 3 {
+			t.Errorf("%q lies in segment %d, what has no key goes to the source's start, 3", m.body, m.segment)
 		}
 	}
 }

@@ -173,6 +173,9 @@ func TestFault27TextOrBytes(t *testing.T) {
 		one := entrytest.Message{Key: text, HasKey: true, B64: b64, Seq: 1, Body: []byte("v")}
 		r := newRig(t, dst, nil)
 		r.offer((&entrytest.Single{Message: one}).Bytes())
+		if got := r.sends[0].bucket; got != 1 {
+			t.Errorf("base64 %v: a single one is sent to bucket %d", b64, got)
+		}
 		low := entrytest.Keyed("k2", 2, []byte("w")) // below, so that the batch straddles
 		r.offer((&entrytest.Batch{Messages: []entrytest.Message{one, low}}).Bytes())
 		r.storeAll()

@@ -31,8 +31,12 @@ func (r *rig) feed(n int) int {
 func TestFault01PermitLeak(t *testing.T) {
 	const window1, total = 4, 200
 	r := newRig(t, ring(t, keyhash.M1, 1), func(c *window.Config) { c.MaxInFlightEntries = window1 })
-	for fed, refused := 0, 0; fed < total || len(r.cursor) > 0; {
+	fed, refused := 0, 0
+	for range 10 * total {
 		fed += r.feed(total - fed)
+		if len(r.cursor) == 0 {
+			break
+		}
 		switch {
 		case len(r.sends) == 0:
 			r.tick(100_000)

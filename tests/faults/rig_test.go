@@ -51,6 +51,7 @@ type sent struct {
 	part     int64
 	path     placement.Action
 	messages int
+	bucket   int
 	raw      []byte
 }
 
@@ -133,7 +134,7 @@ func (r *rig) do(a *window.Action) {
 	switch a.Kind {
 	case window.Send:
 		r.sends = append(r.sends, sent{id: a.SendID, segment: a.Segment, pos: a.Position, part: a.Part, path: a.Path,
-			messages: a.Messages, raw: slices.Concat(a.Header, a.Payload)})
+			messages: a.Messages, bucket: a.Bucket, raw: slices.Concat(a.Header, a.Payload)})
 	case window.Delete:
 		if r.deletes != nil && !r.deletes(a.Position) {
 			r.w.DeleteFailed(a.Position)

@@ -12,6 +12,7 @@ import java.util.function.Function;
 import org.apache.bookkeeper.client.PulsarMockBookKeeper;
 import org.apache.bookkeeper.common.util.OrderedExecutor;
 import org.apache.pulsar.broker.PulsarService;
+import org.apache.pulsar.broker.service.persistent.PersistentTopic;
 import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
 import org.apache.pulsar.broker.service.scalable.ReplicatedController;
 import org.apache.pulsar.client.admin.PulsarAdmin;
@@ -205,8 +206,12 @@ public final class Cluster implements AutoCloseable {
 
     /** A segment, on the broker that owns it. */
     public ReplicatedSegmentTopic segment(String segmentTopic) throws Exception {
-        return (ReplicatedSegmentTopic) owner(segmentTopic).getBrokerService().getTopicIfExists(segmentTopic).get()
-                .orElseThrow();
+        return (ReplicatedSegmentTopic) topic(segmentTopic);
+    }
+
+    /** Any persistent topic, on the broker that owns it. */
+    PersistentTopic topic(String name) throws Exception {
+        return (PersistentTopic) owner(name).getBrokerService().getTopicIfExists(name).get().orElseThrow();
     }
 
     public MetadataStore store() {

@@ -18,7 +18,7 @@ public final class SegmentLog {
 
     /** Every entry of one segment. */
     public static List<StoredEntry> read(Cluster c, String segmentTopic) throws Exception {
-        return read(c.segment(segmentTopic).getManagedLedger());
+        return read(c.topic(segmentTopic).getManagedLedger());
     }
 
     /** Every entry of a log. */
@@ -41,12 +41,13 @@ public final class SegmentLog {
         return all;
     }
 
-    /** Names of a topic's segments, sealed ones too, by id. */
+    /** Names of a topic's segments, sealed ones too, by id; of a legacy one its persistent topic. */
     public static List<String> segments(Cluster c, String topic) throws Exception {
         TopicName tn = TopicName.get(topic);
         return c.broker.getPulsarResources().getScalableTopicResources().getScalableTopicMetadataAsync(tn, true).get()
                 .orElseThrow().getSegments().values().stream()
                 .sorted(java.util.Comparator.comparingLong(SegmentInfo::segmentId))
-                .map(s -> SegmentTopicName.fromParent(tn, s.hashRange(), s.segmentId()).toString()).toList();
+                .map(s -> s.isLegacy() ? s.legacyTopicName()
+                        : SegmentTopicName.fromParent(tn, s.hashRange(), s.segmentId()).toString()).toList();
     }
 }

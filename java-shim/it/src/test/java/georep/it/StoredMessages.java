@@ -36,7 +36,8 @@ final class StoredMessages {
     static StoredMessages of(Cluster c, String topic) throws Exception {
         StoredMessages all = new StoredMessages();
         for (String segment : SegmentLog.segments(c, topic)) {
-            long id = Long.parseLong(segment.substring(segment.lastIndexOf('-') + 1));
+            boolean legacy = !segment.startsWith("segment:");
+            long id = legacy ? -1 : Long.parseLong(segment.substring(segment.lastIndexOf('-') + 1));
             for (StoredEntry e : SegmentLog.read(c, segment)) {
                 all.add(e, id);
             }
