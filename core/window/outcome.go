@@ -237,6 +237,9 @@ func (w *Window) settled(r layout.Range) bool {
 		return true
 	}
 	for _, s := range w.remote.SealedOverlapping(r) {
+		if s.IsLegacy() {
+			continue // never a destination, so nothing of this stream is there, and it keeps no watermark
+		}
 		if d := w.destOf(s); d.state == destOpen || d.state == destRecovers {
 			w.seal(d)
 		}

@@ -233,13 +233,16 @@ func (s *script) open(opts []string) error {
 	return err
 }
 
-// remote E ID:RANGE[/buckets][!] … : "!" = sealed.
+// remote E ID:RANGE[/buckets][!|?] … : "!" = sealed, "?" = sealed and legacy.
 func (s *script) remote(f []string) error {
 	var segs []layout.Segment
 	for _, d := range f[1:] {
 		seg := layout.Segment{State: layout.Active, Profile: s.profile, BucketsKnown: true}
 		if strings.HasSuffix(d, "!") {
 			d, seg.State = strings.TrimSuffix(d, "!"), layout.Sealed
+		}
+		if strings.HasSuffix(d, "?") {
+			d, seg.State, seg.Legacy = strings.TrimSuffix(d, "?"), layout.Sealed, "persistent://t/ns/old"
 		}
 		id, rest, _ := strings.Cut(d, ":")
 		rng, buckets, _ := strings.Cut(rest, "/")
