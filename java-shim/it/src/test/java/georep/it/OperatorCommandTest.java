@@ -244,7 +244,8 @@ class OperatorCommandTest {
         String t = topic("encrypted", 2);
         MessageMetadata m = keyed(0).setNumMessagesInBatch(2);
         m.addEncryptionKey().setKey("k").setValue("v".getBytes(StandardCharsets.UTF_8));
-        new SourceRawProducer(a, SegmentLog.segments(a, t).get(0), "raw").send(m, new byte[0], body(0));
+        new SourceRawProducer(a, SegmentLog.segments(a, t).get(0), "raw").send(m, new byte[0],
+                Unpooled.wrappedBuffer(new byte[24])); // as long as two messages can be
         JsonNode parked = awaitParked(t, "encrypted-batch");
         assertThat(parked.path("size").asInt()).isLessThanOrEqualTo(64);
         Path head = Files.writeString(fresh().resolve("head"), parked.path("head").asText());
