@@ -70,17 +70,18 @@ func (s *Segment) appendRows(rows *table, all bool, sum *totals) {
 		for _, p := range paths {
 			cells = append(cells, Count(r.Window.counter(p.counter)))
 		}
-		rows.add(r.notes(remote), cells...)
+		rows.add(r.notes(remote, r.Backlog > 0 || !well(state)), cells...)
 	}
 }
 
-// notes say what a row has no room for.
-func (r *Remote) notes(remote string) []string {
+// notes say what a row has no room for; what went wrong last only while it may
+// still matter.
+func (r *Remote) notes(remote string, matters bool) []string {
 	var out []string
 	if r.RemoteStatus != "supported" && r.RemoteStatus != "starting" && r.RemoteStatus != "" {
 		out = append(out, remote+": "+r.RemoteStatus)
 	}
-	if r.Trouble != "" && r.Trouble != r.RemoteStatus {
+	if matters && r.Trouble != "" && r.Trouble != r.RemoteStatus {
 		out = append(out, "last trouble: "+r.Trouble)
 	}
 	if r.Window == nil || len(r.Window.Parked) == 0 {

@@ -193,6 +193,9 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
                 window.remoteInstance(s.instance());
                 window.setRemote(l, s.maxMessageBytes());
             }
+            if (blocked) {
+                trouble = ""; // it was that
+            }
             blocked = false;
             supported = true;
             dirty = true;
