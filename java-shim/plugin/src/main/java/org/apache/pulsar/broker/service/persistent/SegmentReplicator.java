@@ -475,12 +475,17 @@ public class SegmentReplicator extends PersistentReplicator
         return behind - (s == null ? 0 : Math.min(behind, s.passed()));
     }
 
-    /** A legacy segment is a persistent topic; its classic replicator's backlog counts. */
+    /**
+     * A legacy segment is a persistent topic; its classic replicator's backlog counts. A migration publishes the layout
+     * that calls it sealed before it terminates the topic; until then a backlog of 0 proves nothing.
+     */
     private CompletableFuture<Long> legacyBacklog(String topicName) {
-        return SegmentSession.orNotFound(admin.topics().getStatsAsync(topicName).thenApply(st -> {
-            var r = st.getReplication().get(remoteCluster);
-            return r == null ? null : r.getReplicationBacklog();
-        }));
+        return SegmentSession.orNotFound(admin.topics().getInternalStatsAsync(topicName).thenCompose(log ->
+                !"Terminated".equals(log.state) ? CompletableFuture.<Long>completedFuture(null)
+                        : admin.topics().getStatsAsync(topicName).thenApply(st -> {
+                            var r = st.getReplication().get(remoteCluster);
+                            return r == null ? null : r.getReplicationBacklog();
+                        })));
     }
 
     // ---- what the broker asks
