@@ -71,7 +71,10 @@ class SourceTroubleTest {
         try (Traffic x = Traffic.start(p.a, t, 20, 0)) {
             x.more(200);
             String segment = SegmentLog.segments(p.a, t).get(0);
-            Object session = field(p.a.segment(segment).getReplicators().get(p.b.name), "session");
+            Object replicator = p.a.segment(segment).getReplicators().get(p.b.name);
+            Awaitility.await().until(() -> field(replicator, "session") != null
+                    && field(field(replicator, "session"), "driver") != null);
+            Object session = field(replicator, "session");
             Window window = (Window) field(field(session, "driver"), "window");
             window.close(); // its next step throws
             x.more(200);
@@ -156,11 +159,12 @@ class SourceTroubleTest {
         Awaitility.await().until(() -> topic.getReplicators().get(p.b.name).isConnected());
         var clusters = p.a.broker.getPulsarResources().getClusterResources();
         ClusterData known = clusters.getCluster(p.b.name).orElseThrow();
-        clusters.deleteCluster(p.b.name);
+        clusters.deleteCluster(p.b.name); // the broker ends replication to it, and tells nobody
         try {
-            var first = (SegmentReplicator) topic.getReplicators().get(p.b.name);
-            first.restart();
-            Awaitility.await().until(() -> topic.getReplicators().get(p.b.name) == null);
+            Map<?, ?> clients = (Map<?, ?>) field(p.a.broker.getBrokerService(), "replicationClients");
+            Awaitility.await().until(() -> !clients.containsKey(p.b.name));
+            Awaitility.await().until(() -> topic.getReplicators().get(p.b.name) == null
+                    || topic.getReplicators().get(p.b.name).isTerminated());
         } finally {
             clusters.createCluster(p.b.name, known);
         }

@@ -63,6 +63,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     private volatile boolean sealed; // terminated, and every write that was stored is accounted for
     private final Map<String, PinSubscription> pins = new ConcurrentHashMap<>();
     private final Map<String, CompletableFuture<SourceIdentity>> identities = new ConcurrentHashMap<>();
+    private final Set<String> resetting = ConcurrentHashMap.newKeySet(); // remotes whose cursors are being moved
     private volatile Set<String> pausedRemotes = Set.of(); // by the topic's record as it was read last
     private CompletableFuture<?> reading = CompletableFuture.completedFuture(null); // guarded by pins
     private final Map<String, CursorReads> reads = new ConcurrentHashMap<>();
@@ -145,13 +146,19 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         start.now(remote);
     }
 
+    /** It has been ended, perhaps by the broker: it begins anew if the policies still name the remote. */
+    void replicateLater(String remote) {
+        start.later(remote);
+    }
+
     /** The policies name the remote, and nothing replicates to it. */
     boolean wantsReplicator(String remote) {
         GeorepPlugin plugin = plugin();
         Replicator r = getReplicators().get(remote);
         List<String> clusters = topicPolicies.getReplicationClusters().get();
         return !isClosingOrDeleting() && plugin != null && plugin.usable() && !plugin.config().uninstall()
-                && clusters != null && clusters.contains(remote) && (r == null || r.isTerminated());
+                && clusters != null && clusters.contains(remote) && !resetting.contains(remote)
+                && (r == null || r.isTerminated());
     }
 
     /** Reads of the replication cursor for a remote. */
@@ -211,16 +218,20 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         if (cursor == null || r == null) {
             return CompletableFuture.failedFuture(new IllegalStateException("not replicated to " + remote));
         }
+        resetting.add(remote);
         return r.terminate()
                 .thenCompose(x -> CursorGeneration.forget(getManagedLedger(), remote))
                 .thenCompose(x -> cursor.removeCursorProperty(CursorGeneration.PROPERTY))
                 .thenCompose(x -> cursor.removeCursorProperty(CursorLapse.PROPERTY))
                 .thenCompose(x -> CursorReset.to(cursor, to))
-                .handle((x, e) -> checkReplication().thenAccept(y -> { // replicate again, whatever came of it
-                    if (e != null) {
-                        throw FutureUtil.wrapToCompletionException(e);
-                    }
-                })).thenCompose(f -> f);
+                .handle((x, e) -> {
+                    resetting.remove(remote);
+                    return checkReplication().thenAccept(y -> { // replicate again, whatever came of it
+                        if (e != null) {
+                            throw FutureUtil.wrapToCompletionException(e);
+                        }
+                    });
+                }).thenCompose(f -> f);
     }
 
     /**
