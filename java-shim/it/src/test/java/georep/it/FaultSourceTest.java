@@ -47,11 +47,9 @@ class FaultSourceTest {
     void start() throws Exception {
         p = SourcePair.start(false, s -> s.key("georepStallSeconds", 2)
                 .key("brokerClient_operationTimeoutMs", 5000) // a client tries so long to get over a quota by itself
-                .with(c -> {
-            c.setTopicFactoryClassName(FaultTopicFactory.class.getName());
-            c.setManagedLedgerCacheSizeMB(0);
-            c.setBacklogQuotaCheckEnabled(false); // told when
-        }));
+                .with(c -> c.setTopicFactoryClassName(FaultTopicFactory.class.getName()))
+                .with(c -> c.setManagedLedgerCacheSizeMB(0))
+                .with(c -> c.setBacklogQuotaCheckEnabled(false))); // told when
     }
 
     @AfterAll
