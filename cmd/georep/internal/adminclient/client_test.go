@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"georep/core/entry"
@@ -113,22 +114,22 @@ func TestTriesAgain(t *testing.T) {
 
 // A call that changes something is sent again only where it has not arrived.
 func TestPostsAreNotRepeated(t *testing.T) {
-	calls := 0
+	var calls atomic.Int32
 	c := client(t, func(w http.ResponseWriter, r *http.Request) {
-		calls++
+		n := calls.Add(1)
 		b, _ := io.ReadAll(r.Body)
 		if string(b) != `{"remote":"b"}` || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("body %q", b)
 		}
-		if calls == 1 {
+		if n == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		panic(http.ErrAbortHandler) // the connection breaks, and nobody knows what was done
 	})
 	_, err := c.Operate(context.Background(), orders, "skip", map[string]any{"remote": "b"})
-	if err == nil || calls != 2 {
-		t.Errorf("after %d calls: %v", calls, err)
+	if n := calls.Load(); err == nil || n != 2 {
+		t.Errorf("after %d calls: %v", n, err)
 	}
 }
 
