@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.apache.bookkeeper.client.PulsarMockBookKeeper;
@@ -26,6 +27,7 @@ import org.apache.pulsar.metadata.api.extended.MetadataStoreExtended;
 
 /** A real cluster in this JVM: metadata store, bookies and one broker or several, on ports of their own. */
 public final class Cluster implements AutoCloseable {
+    private static final int LOADS = 5;
     public final String name;
     public final String metadataUrl;
     /** The first broker; the one that {@link #restart} and {@link #crash} mean. */
@@ -211,7 +213,15 @@ public final class Cluster implements AutoCloseable {
 
     /** Any persistent topic, on the broker that owns it. */
     PersistentTopic topic(String name) throws Exception {
-        return (PersistentTopic) owner(name).getBrokerService().getTopicIfExists(name).get().orElseThrow();
+        for (int tries = 1;; tries++) {
+            try {
+                return (PersistentTopic) owner(name).getBrokerService().getTopicIfExists(name).get().orElseThrow();
+            } catch (ExecutionException e) { // a load that meets its namespace's unload; a client would look it up again
+                if (tries == LOADS || !String.valueOf(e.getMessage()).contains("cached state was cleared")) {
+                    throw e;
+                }
+            }
+        }
     }
 
     public MetadataStore store() {

@@ -108,8 +108,9 @@ final class LeakRun {
                 x.more(100);
                 p.a.admin().namespaces().unload(SourcePair.NS);
                 x.more(100);
+                Awaitility.await().until(() -> session(replicator(p, t)) != null);
                 SegmentReplicator r = replicator(p, t);
-                ((AutoCloseable) field(field(field(r, "session"), "driver"), "window")).close(); // its next step fails
+                ((AutoCloseable) field(field(session(r), "driver"), "window")).close(); // its next step fails
                 x.more(100);
                 Awaitility.await().until(() -> replicator(p, t) != r);
             }
@@ -147,6 +148,10 @@ final class LeakRun {
 
     private static SegmentReplicator replicator(SourcePair p, String topic) throws Exception {
         return (SegmentReplicator) p.a.segment(SegmentLog.segments(p.a, topic).get(0)).getReplicators().get(p.b.name);
+    }
+
+    private static Object session(SegmentReplicator r) throws Exception {
+        return r == null ? null : field(r, "session");
     }
 
     private static Object field(Object of, String name) throws Exception {
