@@ -27,7 +27,7 @@ import org.apache.pulsar.metadata.api.extended.MetadataStoreExtended;
 
 /** A real cluster in this JVM: metadata store, bookies and one broker or several, on ports of their own. */
 public final class Cluster implements AutoCloseable {
-    private static final int LOADS = 5;
+    static final int LOADS = 10;
     public final String name;
     public final String metadataUrl;
     /** The first broker; the one that {@link #restart} and {@link #crash} mean. */
@@ -211,13 +211,18 @@ public final class Cluster implements AutoCloseable {
         return (ReplicatedSegmentTopic) topic(segmentTopic);
     }
 
+    /** A load that met its namespace's unload; who wants the topic looks it up again, as clients do. */
+    static boolean metUnload(String why) {
+        return why != null && why.contains("cached state was cleared");
+    }
+
     /** Any persistent topic, on the broker that owns it. */
     PersistentTopic topic(String name) throws Exception {
         for (int tries = 1;; tries++) {
             try {
                 return (PersistentTopic) owner(name).getBrokerService().getTopicIfExists(name).get().orElseThrow();
-            } catch (ExecutionException e) { // a load that meets its namespace's unload; a client would look it up again
-                if (tries == LOADS || !String.valueOf(e.getMessage()).contains("cached state was cleared")) {
+            } catch (ExecutionException e) {
+                if (tries == LOADS || !metUnload(e.getMessage())) {
                     throw e;
                 }
             }

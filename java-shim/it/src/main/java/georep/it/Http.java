@@ -51,6 +51,9 @@ public final class Http {
         HttpClient client = broker.getConfiguration().isBrokerClientTlsEnabled()
                 ? trusting(Path.of(broker.getConfiguration().getBrokerClientTrustCertsFilePath())) : CLIENT;
         HttpResponse<String> r = client.send(b.build(), HttpResponse.BodyHandlers.ofString());
+        for (int tries = 1; tries < Cluster.LOADS && Cluster.metUnload(r.body()); tries++) {
+            r = client.send(b.build(), HttpResponse.BodyHandlers.ofString());
+        }
         return new Answer(r.statusCode(), r.body(), r.headers().firstValue("location").orElse(null));
     }
 
