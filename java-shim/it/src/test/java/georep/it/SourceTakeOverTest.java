@@ -11,11 +11,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.broker.PulsarService;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Another broker of the source cluster goes on where the first one died, in the middle of an entry. */
+@Tag("slow")
 @Timeout(value = 150, unit = TimeUnit.SECONDS)
 class SourceTakeOverTest {
     private SourcePair p;
