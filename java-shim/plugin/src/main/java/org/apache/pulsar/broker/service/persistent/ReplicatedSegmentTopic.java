@@ -146,11 +146,6 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         start.now(remote);
     }
 
-    /** It has been ended, perhaps by the broker: it begins anew if the policies still name the remote. */
-    void replicateLater(String remote) {
-        start.later(remote);
-    }
-
     /** The policies name the remote, and nothing replicates to it. */
     boolean wantsReplicator(String remote) {
         GeorepPlugin plugin = plugin();

@@ -444,12 +444,6 @@ public class SegmentReplicator extends PersistentReplicator
         return p.compareTo(cursor.getMarkDeletedPosition()) <= 0 || cursor.isMessageDeleted(p);
     }
 
-    /** The broker ends replicators, too: where a cluster's data goes away, and it says nothing when that is back. */
-    @Override
-    public CompletableFuture<Void> terminate() {
-        return super.terminate().whenComplete((x, e) -> segmentTopic.replicateLater(remoteCluster));
-    }
-
     @Override
     public void restart() {
         if (isTerminated()) {
