@@ -177,6 +177,7 @@ final class RemoteTopic {
 
     private void ask() {
         LocalTopic.Snapshot mine = local.snapshot();
+        boolean ended = client.isClosed(); // the cluster was removed, and maybe added with other addresses
         synchronized (this) {
             if (closed || mine == null) {
                 return; // asked again when the local layout is read
@@ -185,10 +186,10 @@ final class RemoteTopic {
                 askAgain = true;
                 return;
             }
-            asking = !client.isClosed();
+            asking = !ended;
             askAgain = false;
         }
-        if (client.isClosed()) { // the cluster was removed, and maybe added with other addresses
+        if (ended) {
             listeners.forEach(Listener::onClientClosed);
             return;
         }

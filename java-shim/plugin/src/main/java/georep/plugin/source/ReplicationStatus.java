@@ -14,9 +14,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What the replicators of one broker do, for the status call and for metrics. Thread-safe; nothing blocks. */
 public final class ReplicationStatus {
+    private static final Logger LOG = LoggerFactory.getLogger(ReplicationStatus.class);
+
     /** One (segment, remote), as its replicator shows it. */
     public interface Replicator {
         /** The scalable topic. */
@@ -88,8 +92,15 @@ public final class ReplicationStatus {
         replicators.remove(r);
     }
 
+    /** What one replicator throws must not end the timer that serves all. */
     void closeIdleProducers(long idleNanos) {
-        replicators.forEach(r -> r.closeIdleProducers(idleNanos));
+        for (Replicator r : replicators) {
+            try {
+                r.closeIdleProducers(idleNanos);
+            } catch (RuntimeException e) {
+                LOG.warn("[{}] to {}: idle producers were not looked for", r.segmentTopic(), r.remote(), e);
+            }
+        }
     }
 
     /** All replicators of this broker. */

@@ -109,8 +109,10 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
 
     /** Begins: asks for the handshake and for the parents' state. */
     void start() {
-        remote.add(this);
-        gate.start();
+        run(() -> {
+            remote.add(this);
+            gate.start();
+        }, () -> { });
     }
 
     // ---- events from the broker

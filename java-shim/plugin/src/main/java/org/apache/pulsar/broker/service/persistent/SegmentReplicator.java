@@ -115,7 +115,10 @@ public class SegmentReplicator extends PersistentReplicator
     }
 
     private void startFailed(RuntimeException e) {
-        if (compareSetAndGetState(State.Starting, State.Disconnected).getLeft()) {
+        if (state == State.Started) { // in its last steps: what it has by now is given back first
+            log.warn().exceptionMessage(e).log("Replication did not start, starting again");
+            brokerService.executor().schedule(this::restart, CURSOR_RETRY_MILLIS, TimeUnit.MILLISECONDS);
+        } else if (compareSetAndGetState(State.Starting, State.Disconnected).getLeft()) {
             long wait = backOff.next().toMillis();
             log.warn().exceptionMessage(e).attr("waitTimeSec", wait / 1000.0)
                     .log("Replication did not start, retrying");
