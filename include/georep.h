@@ -489,7 +489,8 @@ georep_status georep_window_free(georep_window window);
 georep_status georep_window_remote_instance(georep_window window, const void *id, uint32_t len, georep_error *err);
 
 /* The remote's layout and largest message, after a successful handshake and at every change. The
- * window keeps the layout: its handle may be freed. Follow with georep_window_step. */
+ * window keeps the layout: its handle may be freed. Follow with georep_window_step. Applied at
+ * once: give the events that came before, a GEOREP_EV_BLOCK above all, to a step first. */
 georep_status georep_window_set_remote(georep_window window, georep_layout layout, uint32_t max_message_bytes,
                                        georep_error *err);
 

@@ -104,6 +104,11 @@ final class EventBuffer {
         return offset;
     }
 
+    /** Whether nothing waits for a step. */
+    boolean isEmpty() {
+        return count == 0;
+    }
+
     /** Index of the event that was begun last. */
     int last() {
         return count - 1;

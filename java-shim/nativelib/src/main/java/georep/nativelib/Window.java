@@ -158,15 +158,26 @@ public final class Window extends NativeHandle {
         events.begin(EventBuffer.SOURCE_ENDED);
     }
 
-    /** Which life of its topic the remote is in; before {@link #setRemote}, applied at once. */
+    /** Which life of its topic the remote is in; before {@link #setRemote}, with the same rule. */
     public void remoteInstance(String id) {
+        stepFirst();
         byte[] text = id.getBytes(StandardCharsets.UTF_8);
         scratch.throwUnlessOk(Scratch.with(text, (b, n) -> Native.windowRemoteInstance(handle(), b, n, scratch.err)));
     }
 
-    /** The remote's layout and largest message; applied at once. Follow with a step. */
+    /**
+     * The remote's layout and largest message. Follow with a step. Applied at once, so not while events wait for a
+     * step: a block that was meant to come before would come after.
+     */
     public void setRemote(Layout layout, int maxMessageBytes) {
+        stepFirst();
         scratch.throwUnlessOk(Native.windowSetRemote(handle(), layout.handle(), maxMessageBytes, scratch.err));
+    }
+
+    private void stepFirst() {
+        if (!events.isEmpty()) {
+            throw new IllegalStateException("events wait for a step, which has to come first");
+        }
     }
 
     // ------------------------------------------------------------------ step

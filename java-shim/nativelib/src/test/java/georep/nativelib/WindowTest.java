@@ -284,6 +284,21 @@ class WindowTest {
         assertThat(window.statusJson()).contains("\"state\":\"incompatible\"");
     }
 
+    /** A layout is applied at once: a block collected before it must not come after it, or it would last for ever. */
+    @Test
+    void aLayoutDoesNotOvertakeABlock() {
+        start(window);
+        step(window);
+        window.block(Window.BLOCK_HANDSHAKE);
+        assertThatThrownBy(() -> window.setRemote(two, 0)).isInstanceOf(IllegalStateException.class)
+                .hasMessage("events wait for a step, which has to come first");
+        assertThatThrownBy(() -> window.remoteInstance("ab12")).isInstanceOf(IllegalStateException.class);
+        step(window);
+        window.setRemote(two, 0);
+        step(window);
+        assertThat(window.statusJson()).contains("\"state\":\"replicating\"");
+    }
+
     @Test
     void rejectsUseAfterClose() {
         Window w = open(0, 65535, 16);

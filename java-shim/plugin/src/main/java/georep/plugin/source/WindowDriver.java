@@ -191,6 +191,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
     @Override
     public void onSupported(RemoteTopic.State s) {
         run(() -> {
+            apply(); // what was said before, a block above all, comes before
             try (Layout l = Layout.fromState(s.state())) {
                 window.remoteInstance(s.instance());
                 window.setRemote(l, s.maxMessageBytes());
@@ -378,34 +379,40 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
             settle();
             return;
         }
-        if (dirty) {
-            dirty = false;
-            arena = Arena.ofThread();
-            do {
-                arena.reserve(window.needed());
-                int n = status.during(() -> window.step(arena.address(), arena.capacity()));
-                held.keepOffered(window);
-                answerSkips();
-                for (int i = 0; i < n; i++) {
-                    carryOut(i);
-                }
-            } while (window.more());
-            arena.shrink();
-            arena = null;
-            senders.flush();
-            if (!toDelete.isEmpty()) {
-                List<Position> batch = new ArrayList<>(toDelete);
-                toDelete.clear();
-                host.delete(batch);
-            }
-            wakeRead = true;
-        }
+        apply();
         settle();
         if (wakeRead) {
             wakeRead = false;
             read();
         }
         setTick();
+    }
+
+    /** Gives the window the events collected, and does what it says. */
+    private void apply() {
+        if (!dirty) {
+            return;
+        }
+        dirty = false;
+        arena = Arena.ofThread();
+        do {
+            arena.reserve(window.needed());
+            int n = status.during(() -> window.step(arena.address(), arena.capacity()));
+            held.keepOffered(window);
+            answerSkips();
+            for (int i = 0; i < n; i++) {
+                carryOut(i);
+            }
+        } while (window.more());
+        arena.shrink();
+        arena = null;
+        senders.flush();
+        if (!toDelete.isEmpty()) {
+            List<Position> batch = new ArrayList<>(toDelete);
+            toDelete.clear();
+            host.delete(batch);
+        }
+        wakeRead = true;
     }
 
     private void settle() {
