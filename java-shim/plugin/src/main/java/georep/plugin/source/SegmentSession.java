@@ -80,7 +80,7 @@ public final class SegmentSession {
     private final LocalTopic local;
     private final RemoteTopic remote;
     private final WindowDriver driver;
-    private CompletableFuture<Void> closing;
+    private CompletableFuture<String> closing;
 
     public SegmentSession(SourceBroker broker, SourceIdentity self, Segment segment, PulsarClientImpl client,
                           PulsarAdmin remoteAdmin) {
@@ -138,8 +138,11 @@ public final class SegmentSession {
         driver.start();
     }
 
-    /** Ends; completes when every entry is released and no producer is left. */
-    public synchronized CompletableFuture<Void> close() {
+    /**
+     * Ends; completes when every entry is released and no producer is left, with the window's last status, JSON of
+     * georep.v1.WindowStatus.
+     */
+    public synchronized CompletableFuture<String> close() {
         if (closing == null) { // a start and a termination that meet both close it; the references go back once
             closing = driver.close().whenComplete((x, e) -> {
                 broker.release(remote);

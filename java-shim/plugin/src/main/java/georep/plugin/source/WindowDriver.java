@@ -534,22 +534,22 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
 
     // ---- end
 
-    /** Ends the window; completes when every entry is released and no producer is left. */
-    CompletableFuture<Void> close() {
-        CompletableFuture<Void> done = new CompletableFuture<>();
+    /**
+     * Ends the window; completes when every entry is released and no producer is left, with the window's last status,
+     * JSON of georep.v1.WindowStatus. To be called once.
+     */
+    CompletableFuture<String> close() {
+        CompletableFuture<String> done = new CompletableFuture<>();
         serial.execute(() -> {
-            if (closed) {
-                done.complete(null);
-                return;
-            }
             closed = true;
             abandonSkips();
             remote.remove(this);
             gate.close();
             budget.unregister(budgetKey, remoteNumber);
+            String last = status.last();
             window.close(); // nothing is borrowed any more
             held.releaseAll();
-            senders.shutdown().thenRun(() -> done.complete(null));
+            senders.shutdown().thenRun(() -> done.complete(last));
         });
         return done;
     }

@@ -4,12 +4,16 @@ package georep.plugin.source;
 import georep.nativelib.Window;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A window's status for threads that must not wait: metrics and HTTP. A step may open a large batch, and the library
  * would make a question wait for its end; here it gets the status from before the step instead. Thread-safe.
  */
 final class WindowStatusView {
+    private static final Logger LOG = LoggerFactory.getLogger(WindowStatusView.class);
+
     private final Window window;
     private final ReentrantLock inside = new ReentrantLock();
     private volatile String last = "{}";
@@ -47,5 +51,18 @@ final class WindowStatusView {
         } finally {
             inside.unlock();
         }
+    }
+
+    /** What there is to say before the window is closed; of one that has failed what was known before. On its executor. */
+    String last() {
+        inside.lock(); // at most for another question
+        try {
+            last = window.statusJson();
+        } catch (RuntimeException e) {
+            LOG.debug("last status: {}", e.toString());
+        } finally {
+            inside.unlock();
+        }
+        return last;
     }
 }

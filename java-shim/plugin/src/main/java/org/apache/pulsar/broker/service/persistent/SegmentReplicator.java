@@ -178,8 +178,7 @@ public class SegmentReplicator extends PersistentReplicator
             afterClosed.run();
             return CompletableFuture.completedFuture(null);
         }
-        String last = s.windowStatusJson();
-        return s.close().thenRun(() -> {
+        return s.close().thenAccept(last -> {
             source.status().retire(this, last);
             afterClosed.run();
         });
