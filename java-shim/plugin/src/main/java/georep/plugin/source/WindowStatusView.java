@@ -53,7 +53,7 @@ final class WindowStatusView {
         }
     }
 
-    /** What there is to say before the window is closed; of one that has failed what was known before. On its executor. */
+    /** What there is to say before the window is closed; of one that failed what was known. On its executor. */
     String last() {
         inside.lock(); // at most for another question
         try {
