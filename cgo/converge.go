@@ -68,20 +68,7 @@ func georep_converge_ready(h C.georep_converge, out unsafe.Pointer, capacity C.u
 	e *errText) status {
 	return fenced(e, func() error {
 		return with(&converges, uint64(h), func(c *convergeBox) error {
-			if c.result == nil {
-				r, err := c.Ready()
-				if err == nil {
-					c.result, err = proto.MarshalOptions{Deterministic: true}.Marshal(r)
-				}
-				if err != nil {
-					return withCode(C.GEOREP_E_FORMAT, err)
-				}
-			}
-			if err := give(c.result, out, capacity, size); err != nil {
-				return err
-			}
-			c.result = nil
-			return nil
+			return giveOnce(&c.result, c.Ready, out, capacity, size)
 		})
 	})
 }

@@ -46,3 +46,23 @@ func giveMessage(m proto.Message, out unsafe.Pointer, capacity C.uint64_t, size 
 	}
 	return give(b, out, capacity, size)
 }
+
+// giveOnce writes what ready returns into the caller's memory; what does not fit is
+// kept for the next call, because ready forgets it.
+func giveOnce[R proto.Message](kept *[]byte, ready func() (R, error), out unsafe.Pointer, capacity C.uint64_t,
+	size *C.uint64_t) error {
+	if *kept == nil {
+		r, err := ready()
+		if err == nil {
+			*kept, err = proto.MarshalOptions{Deterministic: true}.Marshal(r)
+		}
+		if err != nil {
+			return withCode(C.GEOREP_E_FORMAT, err)
+		}
+	}
+	if err := give(*kept, out, capacity, size); err != nil {
+		return err
+	}
+	*kept = nil
+	return nil
+}

@@ -8,7 +8,7 @@
  *   Advanced       budget, window, gate, dedup: machines. They take events and return
  *                  actions; they do no I/O, read no clock and start no thread.
  *   Control plane  protobuf messages of georep.proto as bytes, their JSON, peer handshake, layout
- *                  algebra and the convergence machine.
+ *                  algebra, the convergence machine and the exchange of many topics' states.
  *
  * A MINIMAL HOST
  *   georep_error e = {.struct_size = sizeof e};
@@ -27,8 +27,8 @@
  *   Errors    `err` may be NULL; else err->struct_size must be set, and on failure err->code
  *             and err->text (always NUL-terminated) are filled. There is no global last error.
  *   Threads   any thread may call any function at any time. Calls on the same budget, window,
- *             gate, dedup or converge handle are serialised inside. A thread that frees a handle while
- *             another uses it is safe: the other call finishes, or gets GEOREP_E_HANDLE.
+ *             gate, dedup, converge or exchange handle are serialised inside. A thread that frees a
+ *             handle while another uses it is safe: the other call finishes, or gets GEOREP_E_HANDLE.
  *   Memory    the caller owns every byte. Inputs are read during the call only (the one
  *             exception, entries offered to a window, is described there); results go to
  *             memory that the caller passes. Nothing is returned that has to be freed but
@@ -131,6 +131,7 @@ typedef uint64_t georep_window;
 typedef uint64_t georep_gate;
 typedef uint64_t georep_dedup;
 typedef uint64_t georep_converge;
+typedef uint64_t georep_exchange;
 
 /* ======================================================================= plain structs */
 
@@ -618,7 +619,8 @@ georep_status georep_dedup_status(georep_dedup dedup, void *out, uint64_t cap, u
  * Messages are named without package: "PeerState" is georep.v1.PeerState. In all functions *len
  * is the size of the result, also when E_SPACE; call with cap 0 to learn it. */
 
-/* Protobuf bytes to proto3 JSON and back. Unknown JSON fields are an error that names them. */
+/* Protobuf bytes to proto3 JSON and back. Unknown JSON fields are an error that names them, but in an
+ * ExchangeRequest and ExchangeResponse, where a newer peer may say more: there they are ignored. */
 georep_status georep_proto_to_json(const void *name, uint32_t name_len, const void *bytes, uint32_t n, void *out,
                                    uint64_t cap, uint64_t *len, georep_error *err);
 georep_status georep_proto_from_json(const void *name, uint32_t name_len, const void *json, uint32_t n, void *out,
@@ -669,6 +671,35 @@ georep_status georep_converge_ready(georep_converge converge, void *out, uint64_
 
 /* Writes a ConvergeStatus; now_millis is the clock of the events. */
 georep_status georep_converge_status(georep_converge converge, int64_t now_millis, void *out, uint64_t cap,
+                                     uint64_t *len, georep_error *err);
+
+/* ----------------------------------------------------------------------- exchange with other clusters
+ * One for each broker (core/exchange): makes few calls of many topics' pushes, and takes calls apart.
+ *
+ *   topic's machine                    exchange                        other cluster
+ *     converge_ready: push    ---->  push       call     -- HTTP -->   received
+ *     converge_step           <----  deliver    returned <-- HTTP --   respond
+ *     converge_step           <----  deliver    received <-- HTTP --   call
+ *     converge_ready: answer  ---->  replied    respond  -- HTTP -->   returned
+ *
+ * What is delivered is a ConvergeEvent: step the topic's machine with it as it is. */
+
+/* config: bytes of an ExchangeConfig. */
+georep_status georep_exchange_new(const void *config, uint32_t n, georep_exchange *out, georep_error *err);
+georep_status georep_exchange_free(georep_exchange exchange);
+
+/* event: bytes of an ExchangeEvent. Nothing has changed after an error but in "returned", where a response that does
+ * not fit the call fails all its pushes. E_FORMAT: the text names the field; answer a received call with 400 and
+ * that text. E_LIMIT: beyond a cap, 413. E_STATE: too many calls are being answered, 429. */
+georep_status georep_exchange_step(georep_exchange exchange, const void *event, uint32_t n, georep_error *err);
+
+/* Writes an ExchangeResult: what there is to do, and when the next tick is due. After E_SPACE the same
+ * result is given again; after OK it is forgotten. */
+georep_status georep_exchange_ready(georep_exchange exchange, void *out, uint64_t cap, uint64_t *len,
+                                    georep_error *err);
+
+/* Writes an ExchangeStatus; now_millis is the clock of the events. */
+georep_status georep_exchange_status(georep_exchange exchange, int64_t now_millis, void *out, uint64_t cap,
                                      uint64_t *len, georep_error *err);
 
 /* The layout inside a PeerState. */

@@ -52,7 +52,8 @@ func ToJSON(name string, b []byte) ([]byte, error) {
 }
 
 // FromJSON converts proto3 JSON into the bytes of the named message. A field
-// that the message does not have is an error that names it.
+// that the message does not have is an error that names it, but where a peer may be
+// newer and say more.
 func FromJSON(name string, text []byte) ([]byte, error) {
 	m, err := New(name)
 	if err != nil {
@@ -61,7 +62,8 @@ func FromJSON(name string, text []byte) ([]byte, error) {
 	if err := boundJSON(text); err != nil {
 		return nil, fmt.Errorf("control: %s: %w", name, err)
 	}
-	if err := protojson.Unmarshal(text, m); err != nil {
+	newer := name == "ExchangeRequest" || name == "ExchangeResponse"
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: newer}).Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("control: %s: %w", name, err)
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)

@@ -119,12 +119,14 @@ const (
 	NoRing     Code = 11 // legacy segments, or routing profiles that differ
 	Failed     Code = 12 // the store refused
 	Stale      Code = 13 // a newer state of the same cluster is known
+	NoTopic    Code = 14 // push: there is no such scalable topic here, or it is not replicated
 )
 
 // String returns the code in kebab-case, as the exchange's JSON has it.
 func (c Code) String() string {
 	names := [...]string{"", "ok", "marked", "not-leader", "busy", "waiting-for-peers", "cap", "not-siblings",
-		"no-segment", "bad-state", "not-a-member", "no-ring", "failed", "stale"}
+		"no-segment", "bad-state", "not-a-member", "no-ring", "failed", "stale",
+		"no-topic"}
 	if int(c) < len(names) {
 		return names[c]
 	}

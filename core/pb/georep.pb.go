@@ -271,6 +271,8 @@ const (
 	ConvergeCode_CONVERGE_CODE_FAILED ConvergeCode = 12
 	// A newer state of the same cluster is known.
 	ConvergeCode_CONVERGE_CODE_STALE ConvergeCode = 13
+	// There is no such scalable topic here, or it is not replicated.
+	ConvergeCode_CONVERGE_CODE_NO_TOPIC ConvergeCode = 14
 )
 
 // Enum value maps for ConvergeCode.
@@ -290,6 +292,7 @@ var (
 		11: "CONVERGE_CODE_NO_RING",
 		12: "CONVERGE_CODE_FAILED",
 		13: "CONVERGE_CODE_STALE",
+		14: "CONVERGE_CODE_NO_TOPIC",
 	}
 	ConvergeCode_value = map[string]int32{
 		"CONVERGE_CODE_UNSPECIFIED": 0,
@@ -306,6 +309,7 @@ var (
 		"CONVERGE_CODE_NO_RING":     11,
 		"CONVERGE_CODE_FAILED":      12,
 		"CONVERGE_CODE_STALE":       13,
+		"CONVERGE_CODE_NO_TOPIC":    14,
 	}
 )
 
@@ -2346,12 +2350,14 @@ func (x *TopicState) GetSplits() []*Cut {
 	return nil
 }
 
-// ExchangeRequest is one call from cluster to cluster: the states of many topics.
+// ExchangeRequest is one call from cluster to cluster: the states of many topics, each
+// topic once. At most 1,000, and 1.5 MiB of protobuf but for one large state alone.
 type ExchangeRequest struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	ProtocolVersion uint32                 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
-	Cluster         string                 `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	States          []*TopicState          `protobuf:"bytes,3,rep,name=states,proto3" json:"states,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's highest, from 1 on. Fields that a newer caller adds are ignored.
+	ProtocolVersion uint32        `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
+	Cluster         string        `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	States          []*TopicState `protobuf:"bytes,3,rep,name=states,proto3" json:"states,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -2408,9 +2414,10 @@ func (x *ExchangeRequest) GetStates() []*TopicState {
 }
 
 type ExchangeResponse struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	ProtocolVersion uint32                 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
-	Cluster         string                 `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The answerer's highest; what it says is of this version, or the request's if that is lower.
+	ProtocolVersion uint32 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
+	Cluster         string `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	// One for each state of the request, in its order.
 	Answers       []*ExchangeAnswer `protobuf:"bytes,3,rep,name=answers,proto3" json:"answers,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2474,7 +2481,10 @@ type ExchangeAnswer struct {
 	Code  ConvergeCode           `protobuf:"varint,2,opt,name=code,proto3,enum=georep.v1.ConvergeCode" json:"code,omitempty"`
 	Text  string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// The answering cluster's own state; absent where it has none to tell.
-	State         *TopicState `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	State *TopicState `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	// With NOT_LEADER: web service address of the broker that leads the topic; empty: not
+	// known. The caller passes the push on, if that is a broker of the cluster.
+	Leader        string `protobuf:"bytes,5,opt,name=leader,proto3" json:"leader,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2535,6 +2545,13 @@ func (x *ExchangeAnswer) GetState() *TopicState {
 		return x.State
 	}
 	return nil
+}
+
+func (x *ExchangeAnswer) GetLeader() string {
+	if x != nil {
+		return x.Leader
+	}
+	return ""
 }
 
 type LayoutChild struct {
@@ -4920,6 +4937,975 @@ func (x *ConvergeStatus) GetPeers() []*PeerConvergence {
 	return nil
 }
 
+// ExchangeConfig describes a broker's calls to other clusters.
+type ExchangeConfig struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Cluster string                 `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// 0 in those below = the library's default.
+	MaxStates     uint32 `protobuf:"varint,2,opt,name=max_states,json=maxStates,proto3" json:"max_states,omitempty"`
+	MaxBytes      uint32 `protobuf:"varint,3,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	GatherMillis  uint64 `protobuf:"varint,4,opt,name=gather_millis,json=gatherMillis,proto3" json:"gather_millis,omitempty"`
+	CallMillis    uint64 `protobuf:"varint,5,opt,name=call_millis,json=callMillis,proto3" json:"call_millis,omitempty"`
+	AnswerMillis  uint64 `protobuf:"varint,6,opt,name=answer_millis,json=answerMillis,proto3" json:"answer_millis,omitempty"`
+	MaxOpen       uint32 `protobuf:"varint,7,opt,name=max_open,json=maxOpen,proto3" json:"max_open,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeConfig) Reset() {
+	*x = ExchangeConfig{}
+	mi := &file_georep_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeConfig) ProtoMessage() {}
+
+func (x *ExchangeConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeConfig.ProtoReflect.Descriptor instead.
+func (*ExchangeConfig) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *ExchangeConfig) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *ExchangeConfig) GetMaxStates() uint32 {
+	if x != nil {
+		return x.MaxStates
+	}
+	return 0
+}
+
+func (x *ExchangeConfig) GetMaxBytes() uint32 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
+func (x *ExchangeConfig) GetGatherMillis() uint64 {
+	if x != nil {
+		return x.GatherMillis
+	}
+	return 0
+}
+
+func (x *ExchangeConfig) GetCallMillis() uint64 {
+	if x != nil {
+		return x.CallMillis
+	}
+	return 0
+}
+
+func (x *ExchangeConfig) GetAnswerMillis() uint64 {
+	if x != nil {
+		return x.AnswerMillis
+	}
+	return 0
+}
+
+func (x *ExchangeConfig) GetMaxOpen() uint32 {
+	if x != nil {
+		return x.MaxOpen
+	}
+	return 0
+}
+
+// ExchangeEvent is one thing that happened; exactly one of the fields is set.
+type ExchangeEvent struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	NowMillis int64                  `protobuf:"varint,1,opt,name=now_millis,json=nowMillis,proto3" json:"now_millis,omitempty"`
+	// Types that are valid to be assigned to Event:
+	//
+	//	*ExchangeEvent_Push
+	//	*ExchangeEvent_Returned
+	//	*ExchangeEvent_Failed
+	//	*ExchangeEvent_Received
+	//	*ExchangeEvent_Replied
+	//	*ExchangeEvent_Abandoned
+	//	*ExchangeEvent_Forget
+	//	*ExchangeEvent_Tick
+	Event         isExchangeEvent_Event `protobuf_oneof:"event"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeEvent) Reset() {
+	*x = ExchangeEvent{}
+	mi := &file_georep_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeEvent) ProtoMessage() {}
+
+func (x *ExchangeEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeEvent.ProtoReflect.Descriptor instead.
+func (*ExchangeEvent) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *ExchangeEvent) GetNowMillis() int64 {
+	if x != nil {
+		return x.NowMillis
+	}
+	return 0
+}
+
+func (x *ExchangeEvent) GetEvent() isExchangeEvent_Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *ExchangeEvent) GetPush() *ConvergeSend {
+	if x != nil {
+		if x, ok := x.Event.(*ExchangeEvent_Push); ok {
+			return x.Push
+		}
+	}
+	return nil
+}
+
+func (x *ExchangeEvent) GetReturned() *ExchangeReturn {
+	if x != nil {
+		if x, ok := x.Event.(*ExchangeEvent_Returned); ok {
+			return x.Returned
+		}
+	}
+	return nil
+}
+
+func (x *ExchangeEvent) GetFailed() *ExchangeFailure {
+	if x != nil {
+		if x, ok := x.Event.(*ExchangeEvent_Failed); ok {
+			return x.Failed
+		}
+	}
+	return nil
+}
+
+func (x *ExchangeEvent) GetReceived() *ExchangeReceipt {
+	if x != nil {
+		if x, ok := x.Event.(*ExchangeEvent_Received); ok {
+			return x.Received
+		}
+	}
+	return nil
+}
+
+func (x *ExchangeEvent) GetReplied() *ConvergeReply {
+	if x != nil {
+		if x, ok := x.Event.(*ExchangeEvent_Replied); ok {
+			return x.Replied
+		}
+	}
+	return nil
+}
+
+func (x *ExchangeEvent) GetAbandoned() uint64 {
+	if x != nil {
+		if x, ok := x.Event.(*ExchangeEvent_Abandoned); ok {
+			return x.Abandoned
+		}
+	}
+	return 0
+}
+
+func (x *ExchangeEvent) GetForget() string {
+	if x != nil {
+		if x, ok := x.Event.(*ExchangeEvent_Forget); ok {
+			return x.Forget
+		}
+	}
+	return ""
+}
+
+func (x *ExchangeEvent) GetTick() *ConvergeNothing {
+	if x != nil {
+		if x, ok := x.Event.(*ExchangeEvent_Tick); ok {
+			return x.Tick
+		}
+	}
+	return nil
+}
+
+type isExchangeEvent_Event interface {
+	isExchangeEvent_Event()
+}
+
+type ExchangeEvent_Push struct {
+	// As a topic's machine gave it.
+	Push *ConvergeSend `protobuf:"bytes,2,opt,name=push,proto3,oneof"`
+}
+
+type ExchangeEvent_Returned struct {
+	Returned *ExchangeReturn `protobuf:"bytes,3,opt,name=returned,proto3,oneof"`
+}
+
+type ExchangeEvent_Failed struct {
+	Failed *ExchangeFailure `protobuf:"bytes,4,opt,name=failed,proto3,oneof"`
+}
+
+type ExchangeEvent_Received struct {
+	Received *ExchangeReceipt `protobuf:"bytes,5,opt,name=received,proto3,oneof"`
+}
+
+type ExchangeEvent_Replied struct {
+	// As a topic's machine gave it, or the driver's own where no machine leads the topic
+	// here (NOT_LEADER with the leader, NO_TOPIC, BUSY).
+	Replied *ConvergeReply `protobuf:"bytes,6,opt,name=replied,proto3,oneof"`
+}
+
+type ExchangeEvent_Abandoned struct {
+	// Number of a received call that nobody waits for any more.
+	Abandoned uint64 `protobuf:"varint,7,opt,name=abandoned,proto3,oneof"`
+}
+
+type ExchangeEvent_Forget struct {
+	// A topic whose controller does not lead here any more, or that is closed.
+	Forget string `protobuf:"bytes,8,opt,name=forget,proto3,oneof"`
+}
+
+type ExchangeEvent_Tick struct {
+	Tick *ConvergeNothing `protobuf:"bytes,9,opt,name=tick,proto3,oneof"`
+}
+
+func (*ExchangeEvent_Push) isExchangeEvent_Event() {}
+
+func (*ExchangeEvent_Returned) isExchangeEvent_Event() {}
+
+func (*ExchangeEvent_Failed) isExchangeEvent_Event() {}
+
+func (*ExchangeEvent_Received) isExchangeEvent_Event() {}
+
+func (*ExchangeEvent_Replied) isExchangeEvent_Event() {}
+
+func (*ExchangeEvent_Abandoned) isExchangeEvent_Event() {}
+
+func (*ExchangeEvent_Forget) isExchangeEvent_Event() {}
+
+func (*ExchangeEvent_Tick) isExchangeEvent_Event() {}
+
+// ExchangeReturn is the remote's answer to a call.
+type ExchangeReturn struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          uint64                 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Response      *ExchangeResponse      `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeReturn) Reset() {
+	*x = ExchangeReturn{}
+	mi := &file_georep_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeReturn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeReturn) ProtoMessage() {}
+
+func (x *ExchangeReturn) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeReturn.ProtoReflect.Descriptor instead.
+func (*ExchangeReturn) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *ExchangeReturn) GetCall() uint64 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *ExchangeReturn) GetResponse() *ExchangeResponse {
+	if x != nil {
+		return x.Response
+	}
+	return nil
+}
+
+type ExchangeFailure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Call  uint64                 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	// The remote has no such call.
+	Unsupported bool   `protobuf:"varint,2,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
+	Text        string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// A random number, 0..1000.
+	Jitter        uint32 `protobuf:"varint,4,opt,name=jitter,proto3" json:"jitter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeFailure) Reset() {
+	*x = ExchangeFailure{}
+	mi := &file_georep_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeFailure) ProtoMessage() {}
+
+func (x *ExchangeFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeFailure.ProtoReflect.Descriptor instead.
+func (*ExchangeFailure) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *ExchangeFailure) GetCall() uint64 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *ExchangeFailure) GetUnsupported() bool {
+	if x != nil {
+		return x.Unsupported
+	}
+	return false
+}
+
+func (x *ExchangeFailure) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ExchangeFailure) GetJitter() uint32 {
+	if x != nil {
+		return x.Jitter
+	}
+	return 0
+}
+
+// ExchangeReceipt is a call of another cluster.
+type ExchangeReceipt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The driver's number of it.
+	Call uint64 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	// The cluster that the caller is known to be by its credentials; empty: not known.
+	Caller        string           `protobuf:"bytes,2,opt,name=caller,proto3" json:"caller,omitempty"`
+	Request       *ExchangeRequest `protobuf:"bytes,3,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeReceipt) Reset() {
+	*x = ExchangeReceipt{}
+	mi := &file_georep_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeReceipt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeReceipt) ProtoMessage() {}
+
+func (x *ExchangeReceipt) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeReceipt.ProtoReflect.Descriptor instead.
+func (*ExchangeReceipt) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{63}
+}
+
+func (x *ExchangeReceipt) GetCall() uint64 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *ExchangeReceipt) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
+}
+
+func (x *ExchangeReceipt) GetRequest() *ExchangeRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+type ExchangeAction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Action:
+	//
+	//	*ExchangeAction_Call
+	//	*ExchangeAction_Deliver
+	//	*ExchangeAction_Respond
+	Action        isExchangeAction_Action `protobuf_oneof:"action"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeAction) Reset() {
+	*x = ExchangeAction{}
+	mi := &file_georep_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeAction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeAction) ProtoMessage() {}
+
+func (x *ExchangeAction) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeAction.ProtoReflect.Descriptor instead.
+func (*ExchangeAction) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *ExchangeAction) GetAction() isExchangeAction_Action {
+	if x != nil {
+		return x.Action
+	}
+	return nil
+}
+
+func (x *ExchangeAction) GetCall() *ExchangeCall {
+	if x != nil {
+		if x, ok := x.Action.(*ExchangeAction_Call); ok {
+			return x.Call
+		}
+	}
+	return nil
+}
+
+func (x *ExchangeAction) GetDeliver() *ExchangeDelivery {
+	if x != nil {
+		if x, ok := x.Action.(*ExchangeAction_Deliver); ok {
+			return x.Deliver
+		}
+	}
+	return nil
+}
+
+func (x *ExchangeAction) GetRespond() *ExchangeRespond {
+	if x != nil {
+		if x, ok := x.Action.(*ExchangeAction_Respond); ok {
+			return x.Respond
+		}
+	}
+	return nil
+}
+
+type isExchangeAction_Action interface {
+	isExchangeAction_Action()
+}
+
+type ExchangeAction_Call struct {
+	Call *ExchangeCall `protobuf:"bytes,1,opt,name=call,proto3,oneof"`
+}
+
+type ExchangeAction_Deliver struct {
+	Deliver *ExchangeDelivery `protobuf:"bytes,2,opt,name=deliver,proto3,oneof"`
+}
+
+type ExchangeAction_Respond struct {
+	Respond *ExchangeRespond `protobuf:"bytes,3,opt,name=respond,proto3,oneof"`
+}
+
+func (*ExchangeAction_Call) isExchangeAction_Action() {}
+
+func (*ExchangeAction_Deliver) isExchangeAction_Action() {}
+
+func (*ExchangeAction_Respond) isExchangeAction_Action() {}
+
+// ExchangeCall is to be made; then "returned" or "failed".
+type ExchangeCall struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Call    uint64                 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Cluster string                 `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// The broker to call, as the cluster named it: call only a broker of that cluster.
+	// Empty: any broker of it.
+	Address       string           `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	Request       *ExchangeRequest `protobuf:"bytes,4,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeCall) Reset() {
+	*x = ExchangeCall{}
+	mi := &file_georep_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeCall) ProtoMessage() {}
+
+func (x *ExchangeCall) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeCall.ProtoReflect.Descriptor instead.
+func (*ExchangeCall) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *ExchangeCall) GetCall() uint64 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *ExchangeCall) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *ExchangeCall) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *ExchangeCall) GetRequest() *ExchangeRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+// ExchangeDelivery is an event for the topic's machine: received, answered or push_failed.
+// What is received for a topic without a machine is answered by the driver.
+type ExchangeDelivery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Topic         string                 `protobuf:"bytes,1,opt,name=topic,proto3" json:"topic,omitempty"`
+	Event         *ConvergeEvent         `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeDelivery) Reset() {
+	*x = ExchangeDelivery{}
+	mi := &file_georep_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeDelivery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeDelivery) ProtoMessage() {}
+
+func (x *ExchangeDelivery) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeDelivery.ProtoReflect.Descriptor instead.
+func (*ExchangeDelivery) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *ExchangeDelivery) GetTopic() string {
+	if x != nil {
+		return x.Topic
+	}
+	return ""
+}
+
+func (x *ExchangeDelivery) GetEvent() *ConvergeEvent {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+// ExchangeRespond answers a received call.
+type ExchangeRespond struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          uint64                 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Response      *ExchangeResponse      `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeRespond) Reset() {
+	*x = ExchangeRespond{}
+	mi := &file_georep_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeRespond) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeRespond) ProtoMessage() {}
+
+func (x *ExchangeRespond) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeRespond.ProtoReflect.Descriptor instead.
+func (*ExchangeRespond) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *ExchangeRespond) GetCall() uint64 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *ExchangeRespond) GetResponse() *ExchangeResponse {
+	if x != nil {
+		return x.Response
+	}
+	return nil
+}
+
+// ExchangeResult is what a step asks for, in order; the next one may have more of it.
+type ExchangeResult struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Actions []*ExchangeAction      `protobuf:"bytes,1,rep,name=actions,proto3" json:"actions,omitempty"`
+	// When the next tick is due, -1 for never. More to do is due at once.
+	WakeAtMillis  int64 `protobuf:"varint,2,opt,name=wake_at_millis,json=wakeAtMillis,proto3" json:"wake_at_millis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeResult) Reset() {
+	*x = ExchangeResult{}
+	mi := &file_georep_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeResult) ProtoMessage() {}
+
+func (x *ExchangeResult) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeResult.ProtoReflect.Descriptor instead.
+func (*ExchangeResult) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *ExchangeResult) GetActions() []*ExchangeAction {
+	if x != nil {
+		return x.Actions
+	}
+	return nil
+}
+
+func (x *ExchangeResult) GetWakeAtMillis() int64 {
+	if x != nil {
+		return x.WakeAtMillis
+	}
+	return 0
+}
+
+type ExchangePeer struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Cluster string                 `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// Pushes that wait for a call.
+	Waiting uint32 `protobuf:"varint,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// Calls to brokers of the cluster.
+	UnderWay uint32 `protobuf:"varint,3,opt,name=under_way,json=underWay,proto3" json:"under_way,omitempty"`
+	// How long the oldest push has waited; 0: none waits.
+	OldestMillis int64 `protobuf:"varint,4,opt,name=oldest_millis,json=oldestMillis,proto3" json:"oldest_millis,omitempty"`
+	// Since the start: calls with and without an answer, states sent, pushes that a newer one
+	// took the place of, and pushes that were passed on to the leader.
+	Calls         uint64 `protobuf:"varint,5,opt,name=calls,proto3" json:"calls,omitempty"`
+	Failures      uint64 `protobuf:"varint,6,opt,name=failures,proto3" json:"failures,omitempty"`
+	States        uint64 `protobuf:"varint,7,opt,name=states,proto3" json:"states,omitempty"`
+	Replaced      uint64 `protobuf:"varint,8,opt,name=replaced,proto3" json:"replaced,omitempty"`
+	Moved         uint64 `protobuf:"varint,9,opt,name=moved,proto3" json:"moved,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangePeer) Reset() {
+	*x = ExchangePeer{}
+	mi := &file_georep_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangePeer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangePeer) ProtoMessage() {}
+
+func (x *ExchangePeer) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangePeer.ProtoReflect.Descriptor instead.
+func (*ExchangePeer) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *ExchangePeer) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *ExchangePeer) GetWaiting() uint32 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *ExchangePeer) GetUnderWay() uint32 {
+	if x != nil {
+		return x.UnderWay
+	}
+	return 0
+}
+
+func (x *ExchangePeer) GetOldestMillis() int64 {
+	if x != nil {
+		return x.OldestMillis
+	}
+	return 0
+}
+
+func (x *ExchangePeer) GetCalls() uint64 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *ExchangePeer) GetFailures() uint64 {
+	if x != nil {
+		return x.Failures
+	}
+	return 0
+}
+
+func (x *ExchangePeer) GetStates() uint64 {
+	if x != nil {
+		return x.States
+	}
+	return 0
+}
+
+func (x *ExchangePeer) GetReplaced() uint64 {
+	if x != nil {
+		return x.Replaced
+	}
+	return 0
+}
+
+func (x *ExchangePeer) GetMoved() uint64 {
+	if x != nil {
+		return x.Moved
+	}
+	return 0
+}
+
+type ExchangeStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By name.
+	Peers []*ExchangePeer `protobuf:"bytes,1,rep,name=peers,proto3" json:"peers,omitempty"`
+	// Calls of other clusters that are being answered.
+	Open          uint32 `protobuf:"varint,2,opt,name=open,proto3" json:"open,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangeStatus) Reset() {
+	*x = ExchangeStatus{}
+	mi := &file_georep_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangeStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangeStatus) ProtoMessage() {}
+
+func (x *ExchangeStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangeStatus.ProtoReflect.Descriptor instead.
+func (*ExchangeStatus) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{70}
+}
+
+func (x *ExchangeStatus) GetPeers() []*ExchangePeer {
+	if x != nil {
+		return x.Peers
+	}
+	return nil
+}
+
+func (x *ExchangeStatus) GetOpen() uint32 {
+	if x != nil {
+		return x.Open
+	}
+	return 0
+}
+
 var File_georep_proto protoreflect.FileDescriptor
 
 const file_georep_proto_rawDesc = "" +
@@ -5115,12 +6101,13 @@ const file_georep_proto_rawDesc = "" +
 	"\x10ExchangeResponse\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x18\n" +
 	"\acluster\x18\x02 \x01(\tR\acluster\x123\n" +
-	"\aanswers\x18\x03 \x03(\v2\x19.georep.v1.ExchangeAnswerR\aanswers\"\x94\x01\n" +
+	"\aanswers\x18\x03 \x03(\v2\x19.georep.v1.ExchangeAnswerR\aanswers\"\xac\x01\n" +
 	"\x0eExchangeAnswer\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\tR\x05topic\x12+\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x17.georep.v1.ConvergeCodeR\x04code\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12+\n" +
-	"\x05state\x18\x04 \x01(\v2\x15.georep.v1.TopicStateR\x05state\"Z\n" +
+	"\x05state\x18\x04 \x01(\v2\x15.georep.v1.TopicStateR\x05state\x12\x16\n" +
+	"\x06leader\x18\x05 \x01(\tR\x06leader\"Z\n" +
 	"\vLayoutChild\x12&\n" +
 	"\x05range\x18\x01 \x01(\v2\x10.georep.v1.RangeR\x05range\x12#\n" +
 	"\rbucket_starts\x18\x02 \x03(\rR\fbucketStarts\"\x85\x01\n" +
@@ -5299,7 +6286,73 @@ const file_georep_proto_rawDesc = "" +
 	"\x06awaits\x18\b \x01(\tR\x06awaits\x12\x17\n" +
 	"\ano_ring\x18\t \x01(\tR\x06noRing\x120\n" +
 	"\x05peers\x18\n" +
-	" \x03(\v2\x1a.georep.v1.PeerConvergenceR\x05peers*F\n" +
+	" \x03(\v2\x1a.georep.v1.PeerConvergenceR\x05peers\"\xec\x01\n" +
+	"\x0eExchangeConfig\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x1d\n" +
+	"\n" +
+	"max_states\x18\x02 \x01(\rR\tmaxStates\x12\x1b\n" +
+	"\tmax_bytes\x18\x03 \x01(\rR\bmaxBytes\x12#\n" +
+	"\rgather_millis\x18\x04 \x01(\x04R\fgatherMillis\x12\x1f\n" +
+	"\vcall_millis\x18\x05 \x01(\x04R\n" +
+	"callMillis\x12#\n" +
+	"\ranswer_millis\x18\x06 \x01(\x04R\fanswerMillis\x12\x19\n" +
+	"\bmax_open\x18\a \x01(\rR\amaxOpen\"\xb1\x03\n" +
+	"\rExchangeEvent\x12\x1d\n" +
+	"\n" +
+	"now_millis\x18\x01 \x01(\x03R\tnowMillis\x12-\n" +
+	"\x04push\x18\x02 \x01(\v2\x17.georep.v1.ConvergeSendH\x00R\x04push\x127\n" +
+	"\breturned\x18\x03 \x01(\v2\x19.georep.v1.ExchangeReturnH\x00R\breturned\x124\n" +
+	"\x06failed\x18\x04 \x01(\v2\x1a.georep.v1.ExchangeFailureH\x00R\x06failed\x128\n" +
+	"\breceived\x18\x05 \x01(\v2\x1a.georep.v1.ExchangeReceiptH\x00R\breceived\x124\n" +
+	"\areplied\x18\x06 \x01(\v2\x18.georep.v1.ConvergeReplyH\x00R\areplied\x12\x1e\n" +
+	"\tabandoned\x18\a \x01(\x04H\x00R\tabandoned\x12\x18\n" +
+	"\x06forget\x18\b \x01(\tH\x00R\x06forget\x120\n" +
+	"\x04tick\x18\t \x01(\v2\x1a.georep.v1.ConvergeNothingH\x00R\x04tickB\a\n" +
+	"\x05event\"]\n" +
+	"\x0eExchangeReturn\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x04R\x04call\x127\n" +
+	"\bresponse\x18\x02 \x01(\v2\x1b.georep.v1.ExchangeResponseR\bresponse\"s\n" +
+	"\x0fExchangeFailure\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x04R\x04call\x12 \n" +
+	"\vunsupported\x18\x02 \x01(\bR\vunsupported\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12\x16\n" +
+	"\x06jitter\x18\x04 \x01(\rR\x06jitter\"s\n" +
+	"\x0fExchangeReceipt\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x04R\x04call\x12\x16\n" +
+	"\x06caller\x18\x02 \x01(\tR\x06caller\x124\n" +
+	"\arequest\x18\x03 \x01(\v2\x1a.georep.v1.ExchangeRequestR\arequest\"\xba\x01\n" +
+	"\x0eExchangeAction\x12-\n" +
+	"\x04call\x18\x01 \x01(\v2\x17.georep.v1.ExchangeCallH\x00R\x04call\x127\n" +
+	"\adeliver\x18\x02 \x01(\v2\x1b.georep.v1.ExchangeDeliveryH\x00R\adeliver\x126\n" +
+	"\arespond\x18\x03 \x01(\v2\x1a.georep.v1.ExchangeRespondH\x00R\arespondB\b\n" +
+	"\x06action\"\x8c\x01\n" +
+	"\fExchangeCall\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x04R\x04call\x12\x18\n" +
+	"\acluster\x18\x02 \x01(\tR\acluster\x12\x18\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x124\n" +
+	"\arequest\x18\x04 \x01(\v2\x1a.georep.v1.ExchangeRequestR\arequest\"X\n" +
+	"\x10ExchangeDelivery\x12\x14\n" +
+	"\x05topic\x18\x01 \x01(\tR\x05topic\x12.\n" +
+	"\x05event\x18\x02 \x01(\v2\x18.georep.v1.ConvergeEventR\x05event\"^\n" +
+	"\x0fExchangeRespond\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x04R\x04call\x127\n" +
+	"\bresponse\x18\x02 \x01(\v2\x1b.georep.v1.ExchangeResponseR\bresponse\"k\n" +
+	"\x0eExchangeResult\x123\n" +
+	"\aactions\x18\x01 \x03(\v2\x19.georep.v1.ExchangeActionR\aactions\x12$\n" +
+	"\x0ewake_at_millis\x18\x02 \x01(\x03R\fwakeAtMillis\"\x80\x02\n" +
+	"\fExchangePeer\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x18\n" +
+	"\awaiting\x18\x02 \x01(\rR\awaiting\x12\x1b\n" +
+	"\tunder_way\x18\x03 \x01(\rR\bunderWay\x12#\n" +
+	"\roldest_millis\x18\x04 \x01(\x03R\foldestMillis\x12\x14\n" +
+	"\x05calls\x18\x05 \x01(\x04R\x05calls\x12\x1a\n" +
+	"\bfailures\x18\x06 \x01(\x04R\bfailures\x12\x16\n" +
+	"\x06states\x18\a \x01(\x04R\x06states\x12\x1a\n" +
+	"\breplaced\x18\b \x01(\x04R\breplaced\x12\x14\n" +
+	"\x05moved\x18\t \x01(\x04R\x05moved\"S\n" +
+	"\x0eExchangeStatus\x12-\n" +
+	"\x05peers\x18\x01 \x03(\v2\x17.georep.v1.ExchangePeerR\x05peers\x12\x12\n" +
+	"\x04open\x18\x02 \x01(\rR\x04open*F\n" +
 	"\aProfile\x12\x17\n" +
 	"\x13PROFILE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -5320,7 +6373,7 @@ const file_georep_proto_rawDesc = "" +
 	"\x15WATERMARK_STATUS_NONE\x10\x02\x12\x1e\n" +
 	"\x1aWATERMARK_STATUS_NOT_FINAL\x10\x03\x12\x19\n" +
 	"\x15WATERMARK_STATUS_GONE\x10\x04\x12\x1b\n" +
-	"\x17WATERMARK_STATUS_FAILED\x10\x05*\x8e\x03\n" +
+	"\x17WATERMARK_STATUS_FAILED\x10\x05*\xaa\x03\n" +
 	"\fConvergeCode\x12\x1d\n" +
 	"\x19CONVERGE_CODE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10CONVERGE_CODE_OK\x10\x01\x12\x18\n" +
@@ -5336,7 +6389,8 @@ const file_georep_proto_rawDesc = "" +
 	"\x12\x19\n" +
 	"\x15CONVERGE_CODE_NO_RING\x10\v\x12\x18\n" +
 	"\x14CONVERGE_CODE_FAILED\x10\f\x12\x17\n" +
-	"\x13CONVERGE_CODE_STALE\x10\r*\xab\x01\n" +
+	"\x13CONVERGE_CODE_STALE\x10\r\x12\x1a\n" +
+	"\x16CONVERGE_CODE_NO_TOPIC\x10\x0e*\xab\x01\n" +
 	"\fLayoutOpKind\x12\x1e\n" +
 	"\x1aLAYOUT_OP_KIND_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dLAYOUT_OP_KIND_SPLIT_MIDPOINT\x10\x01\x12!\n" +
@@ -5358,7 +6412,7 @@ func file_georep_proto_rawDescGZIP() []byte {
 }
 
 var file_georep_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_georep_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
+var file_georep_proto_msgTypes = make([]protoimpl.MessageInfo, 73)
 var file_georep_proto_goTypes = []any{
 	(Profile)(0),                // 0: georep.v1.Profile
 	(SegmentState)(0),           // 1: georep.v1.SegmentState
@@ -5425,99 +6479,127 @@ var file_georep_proto_goTypes = []any{
 	(*PeerConvergence)(nil),     // 62: georep.v1.PeerConvergence
 	(*ManualMark)(nil),          // 63: georep.v1.ManualMark
 	(*ConvergeStatus)(nil),      // 64: georep.v1.ConvergeStatus
-	nil,                         // 65: georep.v1.PeerState.GenerationsEntry
-	nil,                         // 66: georep.v1.ConvergeMutation.PropertiesEntry
+	(*ExchangeConfig)(nil),      // 65: georep.v1.ExchangeConfig
+	(*ExchangeEvent)(nil),       // 66: georep.v1.ExchangeEvent
+	(*ExchangeReturn)(nil),      // 67: georep.v1.ExchangeReturn
+	(*ExchangeFailure)(nil),     // 68: georep.v1.ExchangeFailure
+	(*ExchangeReceipt)(nil),     // 69: georep.v1.ExchangeReceipt
+	(*ExchangeAction)(nil),      // 70: georep.v1.ExchangeAction
+	(*ExchangeCall)(nil),        // 71: georep.v1.ExchangeCall
+	(*ExchangeDelivery)(nil),    // 72: georep.v1.ExchangeDelivery
+	(*ExchangeRespond)(nil),     // 73: georep.v1.ExchangeRespond
+	(*ExchangeResult)(nil),      // 74: georep.v1.ExchangeResult
+	(*ExchangePeer)(nil),        // 75: georep.v1.ExchangePeer
+	(*ExchangeStatus)(nil),      // 76: georep.v1.ExchangeStatus
+	nil,                         // 77: georep.v1.PeerState.GenerationsEntry
+	nil,                         // 78: georep.v1.ConvergeMutation.PropertiesEntry
 }
 var file_georep_proto_depIdxs = []int32{
-	6,  // 0: georep.v1.Segment.range:type_name -> georep.v1.Range
-	1,  // 1: georep.v1.Segment.state:type_name -> georep.v1.SegmentState
-	0,  // 2: georep.v1.Segment.profile:type_name -> georep.v1.Profile
-	7,  // 3: georep.v1.Layout.segments:type_name -> georep.v1.Segment
-	8,  // 4: georep.v1.PeerState.layout:type_name -> georep.v1.Layout
-	65, // 5: georep.v1.PeerState.generations:type_name -> georep.v1.PeerState.GenerationsEntry
-	2,  // 6: georep.v1.PeerCheck.verdict:type_name -> georep.v1.PeerVerdict
-	0,  // 7: georep.v1.StateRequest.default_profile:type_name -> georep.v1.Profile
-	6,  // 8: georep.v1.WindowConfig.range:type_name -> georep.v1.Range
-	0,  // 9: georep.v1.WindowConfig.profile:type_name -> georep.v1.Profile
-	13, // 10: georep.v1.WindowConfig.sent_before:type_name -> georep.v1.Position
-	13, // 11: georep.v1.Parked.position:type_name -> georep.v1.Position
-	14, // 12: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
-	15, // 13: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
-	13, // 14: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
-	15, // 15: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
-	13, // 16: georep.v1.WindowStatus.horizon:type_name -> georep.v1.Position
-	17, // 17: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
-	15, // 18: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
-	19, // 19: georep.v1.OriginKeys.keys:type_name -> georep.v1.OriginKey
-	19, // 20: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
-	3,  // 21: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
-	13, // 22: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
-	19, // 23: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
-	13, // 24: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
-	23, // 25: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
-	0,  // 26: georep.v1.Shape.profile:type_name -> georep.v1.Profile
-	25, // 27: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
-	6,  // 28: georep.v1.Cut.parent:type_name -> georep.v1.Range
-	26, // 29: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
-	28, // 30: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
-	27, // 31: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
-	29, // 32: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
-	32, // 33: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
-	4,  // 34: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
-	29, // 35: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
-	6,  // 36: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
-	5,  // 37: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
-	33, // 38: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
-	8,  // 39: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
-	8,  // 40: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
-	8,  // 41: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
-	28, // 42: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
-	26, // 43: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
-	34, // 44: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
-	8,  // 45: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
-	8,  // 46: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
-	6,  // 47: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
-	39, // 48: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
-	28, // 49: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
-	0,  // 50: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
-	44, // 51: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
-	43, // 52: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
-	45, // 53: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
-	28, // 54: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
-	46, // 55: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
-	47, // 56: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
-	48, // 57: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
-	49, // 58: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
-	50, // 59: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
-	51, // 60: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
-	52, // 61: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
-	53, // 62: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
-	54, // 63: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
-	55, // 64: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
-	43, // 65: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
-	29, // 66: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
-	32, // 67: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
-	57, // 68: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
-	58, // 69: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
-	59, // 70: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
-	60, // 71: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
-	29, // 72: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
-	32, // 73: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
-	34, // 74: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
-	66, // 75: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
-	4,  // 76: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
-	56, // 77: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
-	39, // 78: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
-	28, // 79: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
-	28, // 80: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
-	28, // 81: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
-	63, // 82: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
-	62, // 83: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
-	84, // [84:84] is the sub-list for method output_type
-	84, // [84:84] is the sub-list for method input_type
-	84, // [84:84] is the sub-list for extension type_name
-	84, // [84:84] is the sub-list for extension extendee
-	0,  // [0:84] is the sub-list for field type_name
+	6,   // 0: georep.v1.Segment.range:type_name -> georep.v1.Range
+	1,   // 1: georep.v1.Segment.state:type_name -> georep.v1.SegmentState
+	0,   // 2: georep.v1.Segment.profile:type_name -> georep.v1.Profile
+	7,   // 3: georep.v1.Layout.segments:type_name -> georep.v1.Segment
+	8,   // 4: georep.v1.PeerState.layout:type_name -> georep.v1.Layout
+	77,  // 5: georep.v1.PeerState.generations:type_name -> georep.v1.PeerState.GenerationsEntry
+	2,   // 6: georep.v1.PeerCheck.verdict:type_name -> georep.v1.PeerVerdict
+	0,   // 7: georep.v1.StateRequest.default_profile:type_name -> georep.v1.Profile
+	6,   // 8: georep.v1.WindowConfig.range:type_name -> georep.v1.Range
+	0,   // 9: georep.v1.WindowConfig.profile:type_name -> georep.v1.Profile
+	13,  // 10: georep.v1.WindowConfig.sent_before:type_name -> georep.v1.Position
+	13,  // 11: georep.v1.Parked.position:type_name -> georep.v1.Position
+	14,  // 12: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
+	15,  // 13: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
+	13,  // 14: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
+	15,  // 15: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
+	13,  // 16: georep.v1.WindowStatus.horizon:type_name -> georep.v1.Position
+	17,  // 17: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
+	15,  // 18: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
+	19,  // 19: georep.v1.OriginKeys.keys:type_name -> georep.v1.OriginKey
+	19,  // 20: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
+	3,   // 21: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
+	13,  // 22: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
+	19,  // 23: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
+	13,  // 24: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
+	23,  // 25: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
+	0,   // 26: georep.v1.Shape.profile:type_name -> georep.v1.Profile
+	25,  // 27: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
+	6,   // 28: georep.v1.Cut.parent:type_name -> georep.v1.Range
+	26,  // 29: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
+	28,  // 30: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
+	27,  // 31: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
+	29,  // 32: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
+	32,  // 33: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
+	4,   // 34: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
+	29,  // 35: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
+	6,   // 36: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
+	5,   // 37: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
+	33,  // 38: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
+	8,   // 39: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
+	8,   // 40: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
+	8,   // 41: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
+	28,  // 42: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
+	26,  // 43: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
+	34,  // 44: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
+	8,   // 45: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
+	8,   // 46: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
+	6,   // 47: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
+	39,  // 48: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
+	28,  // 49: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
+	0,   // 50: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
+	44,  // 51: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
+	43,  // 52: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
+	45,  // 53: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
+	28,  // 54: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
+	46,  // 55: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
+	47,  // 56: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
+	48,  // 57: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
+	49,  // 58: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
+	50,  // 59: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
+	51,  // 60: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
+	52,  // 61: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
+	53,  // 62: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
+	54,  // 63: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
+	55,  // 64: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
+	43,  // 65: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
+	29,  // 66: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
+	32,  // 67: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
+	57,  // 68: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
+	58,  // 69: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
+	59,  // 70: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
+	60,  // 71: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
+	29,  // 72: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
+	32,  // 73: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
+	34,  // 74: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
+	78,  // 75: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
+	4,   // 76: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
+	56,  // 77: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
+	39,  // 78: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
+	28,  // 79: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
+	28,  // 80: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
+	28,  // 81: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
+	63,  // 82: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
+	62,  // 83: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
+	57,  // 84: georep.v1.ExchangeEvent.push:type_name -> georep.v1.ConvergeSend
+	67,  // 85: georep.v1.ExchangeEvent.returned:type_name -> georep.v1.ExchangeReturn
+	68,  // 86: georep.v1.ExchangeEvent.failed:type_name -> georep.v1.ExchangeFailure
+	69,  // 87: georep.v1.ExchangeEvent.received:type_name -> georep.v1.ExchangeReceipt
+	58,  // 88: georep.v1.ExchangeEvent.replied:type_name -> georep.v1.ConvergeReply
+	43,  // 89: georep.v1.ExchangeEvent.tick:type_name -> georep.v1.ConvergeNothing
+	31,  // 90: georep.v1.ExchangeReturn.response:type_name -> georep.v1.ExchangeResponse
+	30,  // 91: georep.v1.ExchangeReceipt.request:type_name -> georep.v1.ExchangeRequest
+	71,  // 92: georep.v1.ExchangeAction.call:type_name -> georep.v1.ExchangeCall
+	72,  // 93: georep.v1.ExchangeAction.deliver:type_name -> georep.v1.ExchangeDelivery
+	73,  // 94: georep.v1.ExchangeAction.respond:type_name -> georep.v1.ExchangeRespond
+	30,  // 95: georep.v1.ExchangeCall.request:type_name -> georep.v1.ExchangeRequest
+	42,  // 96: georep.v1.ExchangeDelivery.event:type_name -> georep.v1.ConvergeEvent
+	31,  // 97: georep.v1.ExchangeRespond.response:type_name -> georep.v1.ExchangeResponse
+	70,  // 98: georep.v1.ExchangeResult.actions:type_name -> georep.v1.ExchangeAction
+	75,  // 99: georep.v1.ExchangeStatus.peers:type_name -> georep.v1.ExchangePeer
+	100, // [100:100] is the sub-list for method output_type
+	100, // [100:100] is the sub-list for method input_type
+	100, // [100:100] is the sub-list for extension type_name
+	100, // [100:100] is the sub-list for extension extendee
+	0,   // [0:100] is the sub-list for field type_name
 }
 
 func init() { file_georep_proto_init() }
@@ -5552,13 +6634,28 @@ func file_georep_proto_init() {
 		(*ConvergeAction_Mutate)(nil),
 		(*ConvergeAction_Verdict)(nil),
 	}
+	file_georep_proto_msgTypes[60].OneofWrappers = []any{
+		(*ExchangeEvent_Push)(nil),
+		(*ExchangeEvent_Returned)(nil),
+		(*ExchangeEvent_Failed)(nil),
+		(*ExchangeEvent_Received)(nil),
+		(*ExchangeEvent_Replied)(nil),
+		(*ExchangeEvent_Abandoned)(nil),
+		(*ExchangeEvent_Forget)(nil),
+		(*ExchangeEvent_Tick)(nil),
+	}
+	file_georep_proto_msgTypes[64].OneofWrappers = []any{
+		(*ExchangeAction_Call)(nil),
+		(*ExchangeAction_Deliver)(nil),
+		(*ExchangeAction_Respond)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_georep_proto_rawDesc), len(file_georep_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   61,
+			NumMessages:   73,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -48,7 +48,8 @@ func width(t *testing.T, ctype string) string {
 		return "i32"
 	case "int64_t":
 		return "i64"
-	case "uint64_t", "georep_layout", "georep_budget", "georep_window", "georep_gate", "georep_dedup", "georep_converge":
+	case "uint64_t", "georep_layout", "georep_budget", "georep_window", "georep_gate", "georep_dedup", "georep_converge",
+		"georep_exchange":
 		return "u64"
 	}
 	t.Fatalf("type %q in the header", ctype)

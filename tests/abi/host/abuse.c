@@ -101,6 +101,10 @@ static void foreign(georep_layout us) {
         EQ(georep_converge_ready(h, p, 64, &n, &err), GEOREP_E_HANDLE);
         EQ(georep_converge_status(h, 0, p, 64, &n, &err), GEOREP_E_HANDLE);
         EQ(georep_converge_free(h), GEOREP_E_HANDLE);
+        EQ(georep_exchange_step(h, NULL, 0, &err), GEOREP_E_HANDLE);
+        EQ(georep_exchange_ready(h, p, 64, &n, &err), GEOREP_E_HANDLE);
+        EQ(georep_exchange_status(h, 0, p, 64, &n, &err), GEOREP_E_HANDLE);
+        EQ(georep_exchange_free(h), GEOREP_E_HANDLE);
         if (i == 0) continue; /* that one is a layout */
         EQ(georep_layout_to_proto(h, p, 64, &n, &err), GEOREP_E_HANDLE);
         EQ(georep_layout_free(h), GEOREP_E_HANDLE);

@@ -59,6 +59,7 @@ void check_gate(void);
 void check_dedup(void);
 void check_control(void);
 void check_converge(void);
+void check_exchange(void);
 void check_abuse(void);
 void check_threads(void);
 void check_memory(void);

@@ -331,6 +331,33 @@ static jint JNICALL j_convergeStatus(JNIEnv *env, jclass cls, jlong converge, jl
     return (jint)georep_converge_status((georep_converge)converge, now, P(out), (uint64_t)cap, P(lenOut), P(err));
 }
 
+static jint JNICALL j_exchangeNew(JNIEnv *env, jclass cls, jlong config, jint n, jlong out, jlong err) {
+    U;
+    return (jint)georep_exchange_new(P(config), (uint32_t)n, P(out), P(err));
+}
+
+static jint JNICALL j_exchangeFree(JNIEnv *env, jclass cls, jlong exchange) {
+    U;
+    return (jint)georep_exchange_free((georep_exchange)exchange);
+}
+
+static jint JNICALL j_exchangeStep(JNIEnv *env, jclass cls, jlong exchange, jlong event, jint n, jlong err) {
+    U;
+    return (jint)georep_exchange_step((georep_exchange)exchange, P(event), (uint32_t)n, P(err));
+}
+
+static jint JNICALL j_exchangeReady(JNIEnv *env, jclass cls, jlong exchange, jlong out, jlong cap, jlong lenOut,
+                                    jlong err) {
+    U;
+    return (jint)georep_exchange_ready((georep_exchange)exchange, P(out), (uint64_t)cap, P(lenOut), P(err));
+}
+
+static jint JNICALL j_exchangeStatus(JNIEnv *env, jclass cls, jlong exchange, jlong now, jlong out, jlong cap,
+                                     jlong lenOut, jlong err) {
+    U;
+    return (jint)georep_exchange_status((georep_exchange)exchange, now, P(out), (uint64_t)cap, P(lenOut), P(err));
+}
+
 static jint JNICALL j_layoutFromState(JNIEnv *env, jclass cls, jlong state, jint len, jlong out, jlong err) {
     U;
     return (jint)georep_layout_from_state(P(state), (uint32_t)len, P(out), P(err));
@@ -405,6 +432,11 @@ static const JNINativeMethod methods[] = {
     {"convergeStep", "(JJIJ)I", (void *)j_convergeStep},
     {"convergeReady", "(JJJJJ)I", (void *)j_convergeReady},
     {"convergeStatus", "(JJJJJJ)I", (void *)j_convergeStatus},
+    {"exchangeNew", "(JIJJ)I", (void *)j_exchangeNew},
+    {"exchangeFree", "(J)I", (void *)j_exchangeFree},
+    {"exchangeStep", "(JJIJ)I", (void *)j_exchangeStep},
+    {"exchangeReady", "(JJJJJ)I", (void *)j_exchangeReady},
+    {"exchangeStatus", "(JJJJJJ)I", (void *)j_exchangeStatus},
     {"layoutFromState", "(JIJJ)I", (void *)j_layoutFromState},
     {"address", "(Ljava/nio/Buffer;)J", (void *)j_address},
     {"view", "(JJ)Ljava/nio/ByteBuffer;", (void *)j_view},

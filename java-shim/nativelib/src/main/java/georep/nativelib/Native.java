@@ -156,6 +156,16 @@ final class Native {
 
     static native int convergeStatus(long converge, long nowMillis, long out, long cap, long lenOut, long err);
 
+    static native int exchangeNew(long config, int n, long out, long err);
+
+    static native int exchangeFree(long exchange);
+
+    static native int exchangeStep(long exchange, long event, int n, long err);
+
+    static native int exchangeReady(long exchange, long out, long cap, long lenOut, long err);
+
+    static native int exchangeStatus(long exchange, long nowMillis, long out, long cap, long lenOut, long err);
+
     static native int layoutFromState(long state, int len, long out, long err);
 
     // JVM only: not part of georep.h

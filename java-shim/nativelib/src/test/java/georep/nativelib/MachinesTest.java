@@ -142,6 +142,40 @@ class MachinesTest {
     }
 
     @Test
+    void exchangeCarriesAPushAndItsAnswer() {
+        String state = """
+                {"cluster":"%s","topic":"topic://public/default/t","instance":"aa","epoch":"1",
+                 "caps":{"maxSegments":8,"maxBuckets":8},"shape":{"profile":"PROFILE_M1","segments":[{}]}}""";
+        try (Exchange eu = Exchange.open(Json.toProto("ExchangeConfig", "{\"cluster\":\"eu\"}"));
+                Exchange us = Exchange.open(Json.toProto("ExchangeConfig", "{\"cluster\":\"us\"}"))) {
+            for (String event : List.of("""
+                    {"nowMillis":"1","push":{"cluster":"us","token":"9","state":%s}}"""
+                    .formatted(state.formatted("eu")),
+                    "{\"nowMillis\":\"51\",\"tick\":{}}")) {
+                eu.step(Json.toProto("ExchangeEvent", event));
+            }
+            assertThat(Json.fromProto("ExchangeResult", eu.ready())).contains(
+                    "{\"call\":{\"call\":\"1\",\"cluster\":\"us\",\"request\":{\"protocolVersion\":1,");
+            us.step(Json.toProto("ExchangeEvent", """
+                    {"received":{"call":"4","request":{"protocolVersion":1,"cluster":"eu","states":[%s]}}}"""
+                    .formatted(state.formatted("eu"))));
+            assertThat(Json.fromProto("ExchangeResult", us.ready())).contains(
+                    "{\"deliver\":{\"topic\":\"topic://public/default/t\",\"event\":{\"received\":{\"token\":");
+            eu.step(Json.toProto("ExchangeEvent", """
+                    {"nowMillis":"60","returned":{"call":"1","response":{"protocolVersion":1,"cluster":"us","answers":[
+                     {"topic":"topic://public/default/t","code":"CONVERGE_CODE_OK","state":%s}]}}}"""
+                    .formatted(state.formatted("us"))));
+            assertThat(Json.fromProto("ExchangeResult", eu.ready())).contains(
+                    "\"answered\":{\"cluster\":\"us\",\"token\":\"9\"");
+            assertThat(Json.fromProto("ExchangeStatus", eu.status(60)))
+                    .isEqualTo("{\"peers\":[{\"cluster\":\"us\",\"calls\":\"1\",\"states\":\"1\"}]}");
+            assertThatThrownBy(() -> us.step(Json.toProto("ExchangeEvent", """
+                    {"received":{"call":"5","caller":"it","request":{"protocolVersion":1,"cluster":"eu"}}}""")))
+                    .isInstanceOf(StatusException.class).hasMessageContaining("cluster: \"eu\" is said by \"it\"");
+        }
+    }
+
+    @Test
     void statesAreBuiltAndChecked() {
         String topic = "topic://public/default/t";
         byte[] eu = Peer.buildState(record("aa", "pip486"), "eu", topic, 3, 8, 5 << 20, Peer.PROFILE_M1, "0.1.0");
