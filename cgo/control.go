@@ -78,6 +78,18 @@ func georep_peer_check(local unsafe.Pointer, localLen C.uint32_t, remote unsafe.
 	})
 }
 
+//export georep_topic_filter
+func georep_topic_filter(request unsafe.Pointer, n C.uint32_t, out unsafe.Pointer, capacity C.uint64_t,
+	size *C.uint64_t, e *errText) status {
+	return fenced(e, func() error {
+		f := new(pb.TopicFilter)
+		if err := message("request", request, n, f); err != nil {
+			return err
+		}
+		return giveMessage(peer.FilterTopic(f), out, capacity, size)
+	})
+}
+
 //export georep_peer_gone
 func georep_peer_gone(state unsafe.Pointer, stateLen C.uint32_t, held unsafe.Pointer, heldLen C.uint32_t,
 	out unsafe.Pointer, capacity C.uint64_t, size *C.uint64_t, e *errText) status {

@@ -640,6 +640,10 @@ georep_status georep_peer_check(const void *local, uint32_t local_len, const voi
 georep_status georep_peer_gone(const void *state, uint32_t state_len, const void *held, uint32_t held_len, void *out,
                                uint64_t cap, uint64_t *len, georep_error *err);
 
+/* TopicFilter in, TopicVerdicts out: which remotes the namespace's patterns let a topic go to. */
+georep_status georep_topic_filter(const void *request, uint32_t n, void *out, uint64_t cap, uint64_t *len,
+                                  georep_error *err);
+
 /* JoinRequest in, Shape out: the layout that has every boundary of all, on both rings. E_FORMAT
  * where one cannot be joined (legacy segments, buckets not known, other routing profile). */
 georep_status georep_join(const void *request, uint32_t n, void *out, uint64_t cap, uint64_t *len, georep_error *err);

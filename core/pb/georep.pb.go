@@ -821,6 +821,185 @@ func (x *PeerCheck) GetPrepare() bool {
 	return false
 }
 
+// TopicFilter asks which remotes a topic may be replicated to.
+type TopicFilter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The topic's local name: "orders" of topic://tenant/namespace/orders.
+	Topic   string   `protobuf:"bytes,1,opt,name=topic,proto3" json:"topic,omitempty"`
+	Remotes []string `protobuf:"bytes,2,rep,name=remotes,proto3" json:"remotes,omitempty"`
+	// Of the namespace. Read are georep.allow.REMOTE and georep.deny.REMOTE, where REMOTE is
+	// one of the remotes or "*", all of them.
+	Properties    map[string]string `protobuf:"bytes,3,rep,name=properties,proto3" json:"properties,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicFilter) Reset() {
+	*x = TopicFilter{}
+	mi := &file_georep_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicFilter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicFilter) ProtoMessage() {}
+
+func (x *TopicFilter) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicFilter.ProtoReflect.Descriptor instead.
+func (*TopicFilter) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *TopicFilter) GetTopic() string {
+	if x != nil {
+		return x.Topic
+	}
+	return ""
+}
+
+func (x *TopicFilter) GetRemotes() []string {
+	if x != nil {
+		return x.Remotes
+	}
+	return nil
+}
+
+func (x *TopicFilter) GetProperties() map[string]string {
+	if x != nil {
+		return x.Properties
+	}
+	return nil
+}
+
+type TopicVerdict struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Remote string                 `protobuf:"bytes,1,opt,name=remote,proto3" json:"remote,omitempty"`
+	Denied bool                   `protobuf:"varint,2,opt,name=denied,proto3" json:"denied,omitempty"`
+	// Of a denied one: "denied by pattern georep.deny.REMOTE".
+	Why           string `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicVerdict) Reset() {
+	*x = TopicVerdict{}
+	mi := &file_georep_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicVerdict) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicVerdict) ProtoMessage() {}
+
+func (x *TopicVerdict) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicVerdict.ProtoReflect.Descriptor instead.
+func (*TopicVerdict) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *TopicVerdict) GetRemote() string {
+	if x != nil {
+		return x.Remote
+	}
+	return ""
+}
+
+func (x *TopicVerdict) GetDenied() bool {
+	if x != nil {
+		return x.Denied
+	}
+	return false
+}
+
+func (x *TopicVerdict) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+type TopicVerdicts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of TopicFilter.remotes.
+	Remotes []*TopicVerdict `protobuf:"bytes,1,rep,name=remotes,proto3" json:"remotes,omitempty"`
+	// A line for each pattern that is not valid and hence counts for nothing.
+	Troubles      []string `protobuf:"bytes,2,rep,name=troubles,proto3" json:"troubles,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicVerdicts) Reset() {
+	*x = TopicVerdicts{}
+	mi := &file_georep_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicVerdicts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicVerdicts) ProtoMessage() {}
+
+func (x *TopicVerdicts) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicVerdicts.ProtoReflect.Descriptor instead.
+func (*TopicVerdicts) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *TopicVerdicts) GetRemotes() []*TopicVerdict {
+	if x != nil {
+		return x.Remotes
+	}
+	return nil
+}
+
+func (x *TopicVerdicts) GetTroubles() []string {
+	if x != nil {
+		return x.Troubles
+	}
+	return nil
+}
+
 // StateRequest is what georep_state_build takes.
 type StateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -840,7 +1019,7 @@ type StateRequest struct {
 
 func (x *StateRequest) Reset() {
 	*x = StateRequest{}
-	mi := &file_georep_proto_msgTypes[5]
+	mi := &file_georep_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -852,7 +1031,7 @@ func (x *StateRequest) String() string {
 func (*StateRequest) ProtoMessage() {}
 
 func (x *StateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[5]
+	mi := &file_georep_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -865,7 +1044,7 @@ func (x *StateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateRequest.ProtoReflect.Descriptor instead.
 func (*StateRequest) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{5}
+	return file_georep_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StateRequest) GetMetadataJson() string {
@@ -962,7 +1141,7 @@ type WindowConfig struct {
 
 func (x *WindowConfig) Reset() {
 	*x = WindowConfig{}
-	mi := &file_georep_proto_msgTypes[6]
+	mi := &file_georep_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -974,7 +1153,7 @@ func (x *WindowConfig) String() string {
 func (*WindowConfig) ProtoMessage() {}
 
 func (x *WindowConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[6]
+	mi := &file_georep_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -987,7 +1166,7 @@ func (x *WindowConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowConfig.ProtoReflect.Descriptor instead.
 func (*WindowConfig) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{6}
+	return file_georep_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *WindowConfig) GetCluster() string {
@@ -1147,7 +1326,7 @@ type Position struct {
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_georep_proto_msgTypes[7]
+	mi := &file_georep_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1159,7 +1338,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[7]
+	mi := &file_georep_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1172,7 +1351,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{7}
+	return file_georep_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Position) GetLedger() int64 {
@@ -1200,7 +1379,7 @@ type Parked struct {
 
 func (x *Parked) Reset() {
 	*x = Parked{}
-	mi := &file_georep_proto_msgTypes[8]
+	mi := &file_georep_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1212,7 +1391,7 @@ func (x *Parked) String() string {
 func (*Parked) ProtoMessage() {}
 
 func (x *Parked) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[8]
+	mi := &file_georep_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1225,7 +1404,7 @@ func (x *Parked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Parked.ProtoReflect.Descriptor instead.
 func (*Parked) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{8}
+	return file_georep_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Parked) GetPosition() *Position {
@@ -1253,7 +1432,7 @@ type Counter struct {
 
 func (x *Counter) Reset() {
 	*x = Counter{}
-	mi := &file_georep_proto_msgTypes[9]
+	mi := &file_georep_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1444,7 @@ func (x *Counter) String() string {
 func (*Counter) ProtoMessage() {}
 
 func (x *Counter) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[9]
+	mi := &file_georep_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1457,7 @@ func (x *Counter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counter.ProtoReflect.Descriptor instead.
 func (*Counter) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{9}
+	return file_georep_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Counter) GetName() string {
@@ -1330,7 +1509,7 @@ type WindowStatus struct {
 
 func (x *WindowStatus) Reset() {
 	*x = WindowStatus{}
-	mi := &file_georep_proto_msgTypes[10]
+	mi := &file_georep_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1521,7 @@ func (x *WindowStatus) String() string {
 func (*WindowStatus) ProtoMessage() {}
 
 func (x *WindowStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[10]
+	mi := &file_georep_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1534,7 @@ func (x *WindowStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowStatus.ProtoReflect.Descriptor instead.
 func (*WindowStatus) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{10}
+	return file_georep_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *WindowStatus) GetState() string {
@@ -1469,7 +1648,7 @@ type BudgetConfig struct {
 
 func (x *BudgetConfig) Reset() {
 	*x = BudgetConfig{}
-	mi := &file_georep_proto_msgTypes[11]
+	mi := &file_georep_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1481,7 +1660,7 @@ func (x *BudgetConfig) String() string {
 func (*BudgetConfig) ProtoMessage() {}
 
 func (x *BudgetConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[11]
+	mi := &file_georep_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +1673,7 @@ func (x *BudgetConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetConfig.ProtoReflect.Descriptor instead.
 func (*BudgetConfig) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{11}
+	return file_georep_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *BudgetConfig) GetBytesPerSecond() int64 {
@@ -1549,7 +1728,7 @@ type BudgetStatus struct {
 
 func (x *BudgetStatus) Reset() {
 	*x = BudgetStatus{}
-	mi := &file_georep_proto_msgTypes[12]
+	mi := &file_georep_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1561,7 +1740,7 @@ func (x *BudgetStatus) String() string {
 func (*BudgetStatus) ProtoMessage() {}
 
 func (x *BudgetStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[12]
+	mi := &file_georep_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1574,7 +1753,7 @@ func (x *BudgetStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetStatus.ProtoReflect.Descriptor instead.
 func (*BudgetStatus) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{12}
+	return file_georep_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *BudgetStatus) GetConfig() *BudgetConfig {
@@ -1639,7 +1818,7 @@ type OriginKey struct {
 
 func (x *OriginKey) Reset() {
 	*x = OriginKey{}
-	mi := &file_georep_proto_msgTypes[13]
+	mi := &file_georep_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1651,7 +1830,7 @@ func (x *OriginKey) String() string {
 func (*OriginKey) ProtoMessage() {}
 
 func (x *OriginKey) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[13]
+	mi := &file_georep_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1664,7 +1843,7 @@ func (x *OriginKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OriginKey.ProtoReflect.Descriptor instead.
 func (*OriginKey) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{13}
+	return file_georep_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *OriginKey) GetCluster() string {
@@ -1706,7 +1885,7 @@ type OriginKeys struct {
 
 func (x *OriginKeys) Reset() {
 	*x = OriginKeys{}
-	mi := &file_georep_proto_msgTypes[14]
+	mi := &file_georep_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1718,7 +1897,7 @@ func (x *OriginKeys) String() string {
 func (*OriginKeys) ProtoMessage() {}
 
 func (x *OriginKeys) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[14]
+	mi := &file_georep_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1731,7 +1910,7 @@ func (x *OriginKeys) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OriginKeys.ProtoReflect.Descriptor instead.
 func (*OriginKeys) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{14}
+	return file_georep_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *OriginKeys) GetKeys() []*OriginKey {
@@ -1754,7 +1933,7 @@ type WatermarkRequest struct {
 
 func (x *WatermarkRequest) Reset() {
 	*x = WatermarkRequest{}
-	mi := &file_georep_proto_msgTypes[15]
+	mi := &file_georep_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1766,7 +1945,7 @@ func (x *WatermarkRequest) String() string {
 func (*WatermarkRequest) ProtoMessage() {}
 
 func (x *WatermarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[15]
+	mi := &file_georep_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1779,7 +1958,7 @@ func (x *WatermarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatermarkRequest.ProtoReflect.Descriptor instead.
 func (*WatermarkRequest) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{15}
+	return file_georep_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WatermarkRequest) GetTopic() string {
@@ -1815,7 +1994,7 @@ type WatermarkResponse struct {
 
 func (x *WatermarkResponse) Reset() {
 	*x = WatermarkResponse{}
-	mi := &file_georep_proto_msgTypes[16]
+	mi := &file_georep_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1827,7 +2006,7 @@ func (x *WatermarkResponse) String() string {
 func (*WatermarkResponse) ProtoMessage() {}
 
 func (x *WatermarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[16]
+	mi := &file_georep_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1840,7 +2019,7 @@ func (x *WatermarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatermarkResponse.ProtoReflect.Descriptor instead.
 func (*WatermarkResponse) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{16}
+	return file_georep_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WatermarkResponse) GetStatus() WatermarkStatus {
@@ -1876,7 +2055,7 @@ type DedupEntry struct {
 
 func (x *DedupEntry) Reset() {
 	*x = DedupEntry{}
-	mi := &file_georep_proto_msgTypes[17]
+	mi := &file_georep_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1888,7 +2067,7 @@ func (x *DedupEntry) String() string {
 func (*DedupEntry) ProtoMessage() {}
 
 func (x *DedupEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[17]
+	mi := &file_georep_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1901,7 +2080,7 @@ func (x *DedupEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DedupEntry.ProtoReflect.Descriptor instead.
 func (*DedupEntry) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{17}
+	return file_georep_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DedupEntry) GetKey() *OriginKey {
@@ -1942,7 +2121,7 @@ type DedupStatus struct {
 
 func (x *DedupStatus) Reset() {
 	*x = DedupStatus{}
-	mi := &file_georep_proto_msgTypes[18]
+	mi := &file_georep_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1954,7 +2133,7 @@ func (x *DedupStatus) String() string {
 func (*DedupStatus) ProtoMessage() {}
 
 func (x *DedupStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[18]
+	mi := &file_georep_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1967,7 +2146,7 @@ func (x *DedupStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DedupStatus.ProtoReflect.Descriptor instead.
 func (*DedupStatus) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{18}
+	return file_georep_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DedupStatus) GetBoundTopic() string {
@@ -2022,7 +2201,7 @@ type ShapeSegment struct {
 
 func (x *ShapeSegment) Reset() {
 	*x = ShapeSegment{}
-	mi := &file_georep_proto_msgTypes[19]
+	mi := &file_georep_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2034,7 +2213,7 @@ func (x *ShapeSegment) String() string {
 func (*ShapeSegment) ProtoMessage() {}
 
 func (x *ShapeSegment) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[19]
+	mi := &file_georep_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2047,7 +2226,7 @@ func (x *ShapeSegment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShapeSegment.ProtoReflect.Descriptor instead.
 func (*ShapeSegment) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{19}
+	return file_georep_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ShapeSegment) GetStart() uint32 {
@@ -2090,7 +2269,7 @@ type Shape struct {
 
 func (x *Shape) Reset() {
 	*x = Shape{}
-	mi := &file_georep_proto_msgTypes[20]
+	mi := &file_georep_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2102,7 +2281,7 @@ func (x *Shape) String() string {
 func (*Shape) ProtoMessage() {}
 
 func (x *Shape) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[20]
+	mi := &file_georep_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2115,7 +2294,7 @@ func (x *Shape) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shape.ProtoReflect.Descriptor instead.
 func (*Shape) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{20}
+	return file_georep_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Shape) GetProfile() Profile {
@@ -2143,7 +2322,7 @@ type Cut struct {
 
 func (x *Cut) Reset() {
 	*x = Cut{}
-	mi := &file_georep_proto_msgTypes[21]
+	mi := &file_georep_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2155,7 +2334,7 @@ func (x *Cut) String() string {
 func (*Cut) ProtoMessage() {}
 
 func (x *Cut) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[21]
+	mi := &file_georep_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2168,7 +2347,7 @@ func (x *Cut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cut.ProtoReflect.Descriptor instead.
 func (*Cut) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{21}
+	return file_georep_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Cut) GetAt() uint32 {
@@ -2196,7 +2375,7 @@ type LayoutCaps struct {
 
 func (x *LayoutCaps) Reset() {
 	*x = LayoutCaps{}
-	mi := &file_georep_proto_msgTypes[22]
+	mi := &file_georep_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2208,7 +2387,7 @@ func (x *LayoutCaps) String() string {
 func (*LayoutCaps) ProtoMessage() {}
 
 func (x *LayoutCaps) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[22]
+	mi := &file_georep_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2221,7 +2400,7 @@ func (x *LayoutCaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutCaps.ProtoReflect.Descriptor instead.
 func (*LayoutCaps) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{22}
+	return file_georep_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *LayoutCaps) GetMaxSegments() uint32 {
@@ -2259,7 +2438,7 @@ type TopicState struct {
 
 func (x *TopicState) Reset() {
 	*x = TopicState{}
-	mi := &file_georep_proto_msgTypes[23]
+	mi := &file_georep_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2271,7 +2450,7 @@ func (x *TopicState) String() string {
 func (*TopicState) ProtoMessage() {}
 
 func (x *TopicState) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[23]
+	mi := &file_georep_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2284,7 +2463,7 @@ func (x *TopicState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicState.ProtoReflect.Descriptor instead.
 func (*TopicState) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{23}
+	return file_georep_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *TopicState) GetCluster() string {
@@ -2364,7 +2543,7 @@ type ExchangeRequest struct {
 
 func (x *ExchangeRequest) Reset() {
 	*x = ExchangeRequest{}
-	mi := &file_georep_proto_msgTypes[24]
+	mi := &file_georep_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2376,7 +2555,7 @@ func (x *ExchangeRequest) String() string {
 func (*ExchangeRequest) ProtoMessage() {}
 
 func (x *ExchangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[24]
+	mi := &file_georep_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2389,7 +2568,7 @@ func (x *ExchangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeRequest.ProtoReflect.Descriptor instead.
 func (*ExchangeRequest) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{24}
+	return file_georep_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExchangeRequest) GetProtocolVersion() uint32 {
@@ -2426,7 +2605,7 @@ type ExchangeResponse struct {
 
 func (x *ExchangeResponse) Reset() {
 	*x = ExchangeResponse{}
-	mi := &file_georep_proto_msgTypes[25]
+	mi := &file_georep_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2438,7 +2617,7 @@ func (x *ExchangeResponse) String() string {
 func (*ExchangeResponse) ProtoMessage() {}
 
 func (x *ExchangeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[25]
+	mi := &file_georep_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2451,7 +2630,7 @@ func (x *ExchangeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeResponse.ProtoReflect.Descriptor instead.
 func (*ExchangeResponse) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{25}
+	return file_georep_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ExchangeResponse) GetProtocolVersion() uint32 {
@@ -2491,7 +2670,7 @@ type ExchangeAnswer struct {
 
 func (x *ExchangeAnswer) Reset() {
 	*x = ExchangeAnswer{}
-	mi := &file_georep_proto_msgTypes[26]
+	mi := &file_georep_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2503,7 +2682,7 @@ func (x *ExchangeAnswer) String() string {
 func (*ExchangeAnswer) ProtoMessage() {}
 
 func (x *ExchangeAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[26]
+	mi := &file_georep_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2516,7 +2695,7 @@ func (x *ExchangeAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeAnswer.ProtoReflect.Descriptor instead.
 func (*ExchangeAnswer) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{26}
+	return file_georep_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ExchangeAnswer) GetTopic() string {
@@ -2564,7 +2743,7 @@ type LayoutChild struct {
 
 func (x *LayoutChild) Reset() {
 	*x = LayoutChild{}
-	mi := &file_georep_proto_msgTypes[27]
+	mi := &file_georep_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2576,7 +2755,7 @@ func (x *LayoutChild) String() string {
 func (*LayoutChild) ProtoMessage() {}
 
 func (x *LayoutChild) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[27]
+	mi := &file_georep_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2589,7 +2768,7 @@ func (x *LayoutChild) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutChild.ProtoReflect.Descriptor instead.
 func (*LayoutChild) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{27}
+	return file_georep_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *LayoutChild) GetRange() *Range {
@@ -2618,7 +2797,7 @@ type LayoutOp struct {
 
 func (x *LayoutOp) Reset() {
 	*x = LayoutOp{}
-	mi := &file_georep_proto_msgTypes[28]
+	mi := &file_georep_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2630,7 +2809,7 @@ func (x *LayoutOp) String() string {
 func (*LayoutOp) ProtoMessage() {}
 
 func (x *LayoutOp) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[28]
+	mi := &file_georep_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2643,7 +2822,7 @@ func (x *LayoutOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutOp.ProtoReflect.Descriptor instead.
 func (*LayoutOp) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{28}
+	return file_georep_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *LayoutOp) GetKind() LayoutOpKind {
@@ -2677,7 +2856,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_georep_proto_msgTypes[29]
+	mi := &file_georep_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2689,7 +2868,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[29]
+	mi := &file_georep_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2702,7 +2881,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{29}
+	return file_georep_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *JoinRequest) GetLayouts() []*Layout {
@@ -2724,7 +2903,7 @@ type PlanRequest struct {
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_georep_proto_msgTypes[30]
+	mi := &file_georep_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2736,7 +2915,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[30]
+	mi := &file_georep_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2749,7 +2928,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{30}
+	return file_georep_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PlanRequest) GetLocal() *Layout {
@@ -2783,7 +2962,7 @@ type PlanResponse struct {
 
 func (x *PlanResponse) Reset() {
 	*x = PlanResponse{}
-	mi := &file_georep_proto_msgTypes[31]
+	mi := &file_georep_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2795,7 +2974,7 @@ func (x *PlanResponse) String() string {
 func (*PlanResponse) ProtoMessage() {}
 
 func (x *PlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[31]
+	mi := &file_georep_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2808,7 +2987,7 @@ func (x *PlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
 func (*PlanResponse) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{31}
+	return file_georep_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PlanResponse) GetTarget() *Shape {
@@ -2835,7 +3014,7 @@ type DiffRequest struct {
 
 func (x *DiffRequest) Reset() {
 	*x = DiffRequest{}
-	mi := &file_georep_proto_msgTypes[32]
+	mi := &file_georep_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2847,7 +3026,7 @@ func (x *DiffRequest) String() string {
 func (*DiffRequest) ProtoMessage() {}
 
 func (x *DiffRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[32]
+	mi := &file_georep_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2860,7 +3039,7 @@ func (x *DiffRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffRequest.ProtoReflect.Descriptor instead.
 func (*DiffRequest) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{32}
+	return file_georep_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DiffRequest) GetLocal() *Layout {
@@ -2893,7 +3072,7 @@ type DivergedRange struct {
 
 func (x *DivergedRange) Reset() {
 	*x = DivergedRange{}
-	mi := &file_georep_proto_msgTypes[33]
+	mi := &file_georep_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2905,7 +3084,7 @@ func (x *DivergedRange) String() string {
 func (*DivergedRange) ProtoMessage() {}
 
 func (x *DivergedRange) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[33]
+	mi := &file_georep_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2918,7 +3097,7 @@ func (x *DivergedRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DivergedRange.ProtoReflect.Descriptor instead.
 func (*DivergedRange) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{33}
+	return file_georep_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DivergedRange) GetRange() *Range {
@@ -2966,7 +3145,7 @@ type DiffResponse struct {
 
 func (x *DiffResponse) Reset() {
 	*x = DiffResponse{}
-	mi := &file_georep_proto_msgTypes[34]
+	mi := &file_georep_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2978,7 +3157,7 @@ func (x *DiffResponse) String() string {
 func (*DiffResponse) ProtoMessage() {}
 
 func (x *DiffResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[34]
+	mi := &file_georep_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2991,7 +3170,7 @@ func (x *DiffResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffResponse.ProtoReflect.Descriptor instead.
 func (*DiffResponse) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{34}
+	return file_georep_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DiffResponse) GetDiverged() []*DivergedRange {
@@ -3030,7 +3209,7 @@ type ConvergeConfig struct {
 
 func (x *ConvergeConfig) Reset() {
 	*x = ConvergeConfig{}
-	mi := &file_georep_proto_msgTypes[35]
+	mi := &file_georep_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3042,7 +3221,7 @@ func (x *ConvergeConfig) String() string {
 func (*ConvergeConfig) ProtoMessage() {}
 
 func (x *ConvergeConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[35]
+	mi := &file_georep_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3055,7 +3234,7 @@ func (x *ConvergeConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeConfig.ProtoReflect.Descriptor instead.
 func (*ConvergeConfig) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{35}
+	return file_georep_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ConvergeConfig) GetCluster() string {
@@ -3166,7 +3345,7 @@ type ConvergeEvent struct {
 
 func (x *ConvergeEvent) Reset() {
 	*x = ConvergeEvent{}
-	mi := &file_georep_proto_msgTypes[36]
+	mi := &file_georep_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3178,7 +3357,7 @@ func (x *ConvergeEvent) String() string {
 func (*ConvergeEvent) ProtoMessage() {}
 
 func (x *ConvergeEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[36]
+	mi := &file_georep_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3191,7 +3370,7 @@ func (x *ConvergeEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeEvent.ProtoReflect.Descriptor instead.
 func (*ConvergeEvent) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{36}
+	return file_georep_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ConvergeEvent) GetNowMillis() int64 {
@@ -3477,7 +3656,7 @@ type ConvergeNothing struct {
 
 func (x *ConvergeNothing) Reset() {
 	*x = ConvergeNothing{}
-	mi := &file_georep_proto_msgTypes[37]
+	mi := &file_georep_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3489,7 +3668,7 @@ func (x *ConvergeNothing) String() string {
 func (*ConvergeNothing) ProtoMessage() {}
 
 func (x *ConvergeNothing) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[37]
+	mi := &file_georep_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3502,7 +3681,7 @@ func (x *ConvergeNothing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeNothing.ProtoReflect.Descriptor instead.
 func (*ConvergeNothing) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{37}
+	return file_georep_proto_rawDescGZIP(), []int{40}
 }
 
 // ConvergeLead: this controller leads; the term is above that of every earlier leader
@@ -3516,7 +3695,7 @@ type ConvergeLead struct {
 
 func (x *ConvergeLead) Reset() {
 	*x = ConvergeLead{}
-	mi := &file_georep_proto_msgTypes[38]
+	mi := &file_georep_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3528,7 +3707,7 @@ func (x *ConvergeLead) String() string {
 func (*ConvergeLead) ProtoMessage() {}
 
 func (x *ConvergeLead) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[38]
+	mi := &file_georep_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3541,7 +3720,7 @@ func (x *ConvergeLead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeLead.ProtoReflect.Descriptor instead.
 func (*ConvergeLead) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{38}
+	return file_georep_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ConvergeLead) GetTerm() uint64 {
@@ -3560,7 +3739,7 @@ type ConvergeMembers struct {
 
 func (x *ConvergeMembers) Reset() {
 	*x = ConvergeMembers{}
-	mi := &file_georep_proto_msgTypes[39]
+	mi := &file_georep_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3572,7 +3751,7 @@ func (x *ConvergeMembers) String() string {
 func (*ConvergeMembers) ProtoMessage() {}
 
 func (x *ConvergeMembers) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[39]
+	mi := &file_georep_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3585,7 +3764,7 @@ func (x *ConvergeMembers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeMembers.ProtoReflect.Descriptor instead.
 func (*ConvergeMembers) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{39}
+	return file_georep_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ConvergeMembers) GetClusters() []string {
@@ -3605,7 +3784,7 @@ type ConvergeCold struct {
 
 func (x *ConvergeCold) Reset() {
 	*x = ConvergeCold{}
-	mi := &file_georep_proto_msgTypes[40]
+	mi := &file_georep_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3617,7 +3796,7 @@ func (x *ConvergeCold) String() string {
 func (*ConvergeCold) ProtoMessage() {}
 
 func (x *ConvergeCold) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[40]
+	mi := &file_georep_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3630,7 +3809,7 @@ func (x *ConvergeCold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeCold.ProtoReflect.Descriptor instead.
 func (*ConvergeCold) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{40}
+	return file_georep_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ConvergeCold) GetBoundaries() []uint32 {
@@ -3650,7 +3829,7 @@ type ConvergePush struct {
 
 func (x *ConvergePush) Reset() {
 	*x = ConvergePush{}
-	mi := &file_georep_proto_msgTypes[41]
+	mi := &file_georep_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3662,7 +3841,7 @@ func (x *ConvergePush) String() string {
 func (*ConvergePush) ProtoMessage() {}
 
 func (x *ConvergePush) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[41]
+	mi := &file_georep_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3675,7 +3854,7 @@ func (x *ConvergePush) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergePush.ProtoReflect.Descriptor instead.
 func (*ConvergePush) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{41}
+	return file_georep_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ConvergePush) GetToken() uint64 {
@@ -3703,7 +3882,7 @@ type ConvergePushAnswer struct {
 
 func (x *ConvergePushAnswer) Reset() {
 	*x = ConvergePushAnswer{}
-	mi := &file_georep_proto_msgTypes[42]
+	mi := &file_georep_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3715,7 +3894,7 @@ func (x *ConvergePushAnswer) String() string {
 func (*ConvergePushAnswer) ProtoMessage() {}
 
 func (x *ConvergePushAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[42]
+	mi := &file_georep_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3728,7 +3907,7 @@ func (x *ConvergePushAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergePushAnswer.ProtoReflect.Descriptor instead.
 func (*ConvergePushAnswer) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{42}
+	return file_georep_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ConvergePushAnswer) GetCluster() string {
@@ -3767,7 +3946,7 @@ type ConvergePushFailure struct {
 
 func (x *ConvergePushFailure) Reset() {
 	*x = ConvergePushFailure{}
-	mi := &file_georep_proto_msgTypes[43]
+	mi := &file_georep_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3779,7 +3958,7 @@ func (x *ConvergePushFailure) String() string {
 func (*ConvergePushFailure) ProtoMessage() {}
 
 func (x *ConvergePushFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[43]
+	mi := &file_georep_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3792,7 +3971,7 @@ func (x *ConvergePushFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergePushFailure.ProtoReflect.Descriptor instead.
 func (*ConvergePushFailure) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{43}
+	return file_georep_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ConvergePushFailure) GetCluster() string {
@@ -3841,7 +4020,7 @@ type ConvergeCommit struct {
 
 func (x *ConvergeCommit) Reset() {
 	*x = ConvergeCommit{}
-	mi := &file_georep_proto_msgTypes[44]
+	mi := &file_georep_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3853,7 +4032,7 @@ func (x *ConvergeCommit) String() string {
 func (*ConvergeCommit) ProtoMessage() {}
 
 func (x *ConvergeCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[44]
+	mi := &file_georep_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3866,7 +4045,7 @@ func (x *ConvergeCommit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeCommit.ProtoReflect.Descriptor instead.
 func (*ConvergeCommit) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{44}
+	return file_georep_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ConvergeCommit) GetToken() uint64 {
@@ -3893,7 +4072,7 @@ type ConvergeFailure struct {
 
 func (x *ConvergeFailure) Reset() {
 	*x = ConvergeFailure{}
-	mi := &file_georep_proto_msgTypes[45]
+	mi := &file_georep_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3905,7 +4084,7 @@ func (x *ConvergeFailure) String() string {
 func (*ConvergeFailure) ProtoMessage() {}
 
 func (x *ConvergeFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[45]
+	mi := &file_georep_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3918,7 +4097,7 @@ func (x *ConvergeFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeFailure.ProtoReflect.Descriptor instead.
 func (*ConvergeFailure) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{45}
+	return file_georep_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ConvergeFailure) GetToken() uint64 {
@@ -3945,7 +4124,7 @@ type ConvergeSplit struct {
 
 func (x *ConvergeSplit) Reset() {
 	*x = ConvergeSplit{}
-	mi := &file_georep_proto_msgTypes[46]
+	mi := &file_georep_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3957,7 +4136,7 @@ func (x *ConvergeSplit) String() string {
 func (*ConvergeSplit) ProtoMessage() {}
 
 func (x *ConvergeSplit) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[46]
+	mi := &file_georep_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3970,7 +4149,7 @@ func (x *ConvergeSplit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeSplit.ProtoReflect.Descriptor instead.
 func (*ConvergeSplit) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{46}
+	return file_georep_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ConvergeSplit) GetWish() uint64 {
@@ -3998,7 +4177,7 @@ type ConvergeMerge struct {
 
 func (x *ConvergeMerge) Reset() {
 	*x = ConvergeMerge{}
-	mi := &file_georep_proto_msgTypes[47]
+	mi := &file_georep_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4010,7 +4189,7 @@ func (x *ConvergeMerge) String() string {
 func (*ConvergeMerge) ProtoMessage() {}
 
 func (x *ConvergeMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[47]
+	mi := &file_georep_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4023,7 +4202,7 @@ func (x *ConvergeMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeMerge.ProtoReflect.Descriptor instead.
 func (*ConvergeMerge) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{47}
+	return file_georep_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ConvergeMerge) GetWish() uint64 {
@@ -4058,7 +4237,7 @@ type ConvergeRebucket struct {
 
 func (x *ConvergeRebucket) Reset() {
 	*x = ConvergeRebucket{}
-	mi := &file_georep_proto_msgTypes[48]
+	mi := &file_georep_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4070,7 +4249,7 @@ func (x *ConvergeRebucket) String() string {
 func (*ConvergeRebucket) ProtoMessage() {}
 
 func (x *ConvergeRebucket) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[48]
+	mi := &file_georep_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4083,7 +4262,7 @@ func (x *ConvergeRebucket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeRebucket.ProtoReflect.Descriptor instead.
 func (*ConvergeRebucket) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{48}
+	return file_georep_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ConvergeRebucket) GetWish() uint64 {
@@ -4119,7 +4298,7 @@ type ConvergeCancel struct {
 
 func (x *ConvergeCancel) Reset() {
 	*x = ConvergeCancel{}
-	mi := &file_georep_proto_msgTypes[49]
+	mi := &file_georep_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4131,7 +4310,7 @@ func (x *ConvergeCancel) String() string {
 func (*ConvergeCancel) ProtoMessage() {}
 
 func (x *ConvergeCancel) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[49]
+	mi := &file_georep_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4144,7 +4323,7 @@ func (x *ConvergeCancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeCancel.ProtoReflect.Descriptor instead.
 func (*ConvergeCancel) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{49}
+	return file_georep_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ConvergeCancel) GetWish() uint64 {
@@ -4183,7 +4362,7 @@ type ConvergeAction struct {
 
 func (x *ConvergeAction) Reset() {
 	*x = ConvergeAction{}
-	mi := &file_georep_proto_msgTypes[50]
+	mi := &file_georep_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4195,7 +4374,7 @@ func (x *ConvergeAction) String() string {
 func (*ConvergeAction) ProtoMessage() {}
 
 func (x *ConvergeAction) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[50]
+	mi := &file_georep_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4208,7 +4387,7 @@ func (x *ConvergeAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeAction.ProtoReflect.Descriptor instead.
 func (*ConvergeAction) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{50}
+	return file_georep_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ConvergeAction) GetAction() isConvergeAction_Action {
@@ -4293,7 +4472,7 @@ type ConvergeSend struct {
 
 func (x *ConvergeSend) Reset() {
 	*x = ConvergeSend{}
-	mi := &file_georep_proto_msgTypes[51]
+	mi := &file_georep_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4305,7 +4484,7 @@ func (x *ConvergeSend) String() string {
 func (*ConvergeSend) ProtoMessage() {}
 
 func (x *ConvergeSend) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[51]
+	mi := &file_georep_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4318,7 +4497,7 @@ func (x *ConvergeSend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeSend.ProtoReflect.Descriptor instead.
 func (*ConvergeSend) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{51}
+	return file_georep_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ConvergeSend) GetCluster() string {
@@ -4352,7 +4531,7 @@ type ConvergeReply struct {
 
 func (x *ConvergeReply) Reset() {
 	*x = ConvergeReply{}
-	mi := &file_georep_proto_msgTypes[52]
+	mi := &file_georep_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4364,7 +4543,7 @@ func (x *ConvergeReply) String() string {
 func (*ConvergeReply) ProtoMessage() {}
 
 func (x *ConvergeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[52]
+	mi := &file_georep_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4377,7 +4556,7 @@ func (x *ConvergeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeReply.ProtoReflect.Descriptor instead.
 func (*ConvergeReply) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{52}
+	return file_georep_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ConvergeReply) GetToken() uint64 {
@@ -4414,7 +4593,7 @@ type ConvergeMutation struct {
 
 func (x *ConvergeMutation) Reset() {
 	*x = ConvergeMutation{}
-	mi := &file_georep_proto_msgTypes[53]
+	mi := &file_georep_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4426,7 +4605,7 @@ func (x *ConvergeMutation) String() string {
 func (*ConvergeMutation) ProtoMessage() {}
 
 func (x *ConvergeMutation) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[53]
+	mi := &file_georep_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4439,7 +4618,7 @@ func (x *ConvergeMutation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeMutation.ProtoReflect.Descriptor instead.
 func (*ConvergeMutation) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{53}
+	return file_georep_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ConvergeMutation) GetToken() uint64 {
@@ -4495,7 +4674,7 @@ type ConvergeVerdict struct {
 
 func (x *ConvergeVerdict) Reset() {
 	*x = ConvergeVerdict{}
-	mi := &file_georep_proto_msgTypes[54]
+	mi := &file_georep_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4507,7 +4686,7 @@ func (x *ConvergeVerdict) String() string {
 func (*ConvergeVerdict) ProtoMessage() {}
 
 func (x *ConvergeVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[54]
+	mi := &file_georep_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4520,7 +4699,7 @@ func (x *ConvergeVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeVerdict.ProtoReflect.Descriptor instead.
 func (*ConvergeVerdict) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{54}
+	return file_georep_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ConvergeVerdict) GetWish() uint64 {
@@ -4556,7 +4735,7 @@ type ConvergeResult struct {
 
 func (x *ConvergeResult) Reset() {
 	*x = ConvergeResult{}
-	mi := &file_georep_proto_msgTypes[55]
+	mi := &file_georep_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4568,7 +4747,7 @@ func (x *ConvergeResult) String() string {
 func (*ConvergeResult) ProtoMessage() {}
 
 func (x *ConvergeResult) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[55]
+	mi := &file_georep_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4581,7 +4760,7 @@ func (x *ConvergeResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeResult.ProtoReflect.Descriptor instead.
 func (*ConvergeResult) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{55}
+	return file_georep_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ConvergeResult) GetActions() []*ConvergeAction {
@@ -4624,7 +4803,7 @@ type PeerConvergence struct {
 
 func (x *PeerConvergence) Reset() {
 	*x = PeerConvergence{}
-	mi := &file_georep_proto_msgTypes[56]
+	mi := &file_georep_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4636,7 +4815,7 @@ func (x *PeerConvergence) String() string {
 func (*PeerConvergence) ProtoMessage() {}
 
 func (x *PeerConvergence) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[56]
+	mi := &file_georep_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4649,7 +4828,7 @@ func (x *PeerConvergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PeerConvergence.ProtoReflect.Descriptor instead.
 func (*PeerConvergence) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{56}
+	return file_georep_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *PeerConvergence) GetCluster() string {
@@ -4762,7 +4941,7 @@ type ManualMark struct {
 
 func (x *ManualMark) Reset() {
 	*x = ManualMark{}
-	mi := &file_georep_proto_msgTypes[57]
+	mi := &file_georep_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4774,7 +4953,7 @@ func (x *ManualMark) String() string {
 func (*ManualMark) ProtoMessage() {}
 
 func (x *ManualMark) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[57]
+	mi := &file_georep_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4787,7 +4966,7 @@ func (x *ManualMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManualMark.ProtoReflect.Descriptor instead.
 func (*ManualMark) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{57}
+	return file_georep_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ManualMark) GetBoundary() uint32 {
@@ -4839,7 +5018,7 @@ type ConvergeStatus struct {
 
 func (x *ConvergeStatus) Reset() {
 	*x = ConvergeStatus{}
-	mi := &file_georep_proto_msgTypes[58]
+	mi := &file_georep_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4851,7 +5030,7 @@ func (x *ConvergeStatus) String() string {
 func (*ConvergeStatus) ProtoMessage() {}
 
 func (x *ConvergeStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[58]
+	mi := &file_georep_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4864,7 +5043,7 @@ func (x *ConvergeStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConvergeStatus.ProtoReflect.Descriptor instead.
 func (*ConvergeStatus) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{58}
+	return file_georep_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ConvergeStatus) GetLeading() bool {
@@ -4954,7 +5133,7 @@ type ExchangeConfig struct {
 
 func (x *ExchangeConfig) Reset() {
 	*x = ExchangeConfig{}
-	mi := &file_georep_proto_msgTypes[59]
+	mi := &file_georep_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4966,7 +5145,7 @@ func (x *ExchangeConfig) String() string {
 func (*ExchangeConfig) ProtoMessage() {}
 
 func (x *ExchangeConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[59]
+	mi := &file_georep_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4979,7 +5158,7 @@ func (x *ExchangeConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeConfig.ProtoReflect.Descriptor instead.
 func (*ExchangeConfig) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{59}
+	return file_georep_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ExchangeConfig) GetCluster() string {
@@ -5052,7 +5231,7 @@ type ExchangeEvent struct {
 
 func (x *ExchangeEvent) Reset() {
 	*x = ExchangeEvent{}
-	mi := &file_georep_proto_msgTypes[60]
+	mi := &file_georep_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5064,7 +5243,7 @@ func (x *ExchangeEvent) String() string {
 func (*ExchangeEvent) ProtoMessage() {}
 
 func (x *ExchangeEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[60]
+	mi := &file_georep_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5077,7 +5256,7 @@ func (x *ExchangeEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeEvent.ProtoReflect.Descriptor instead.
 func (*ExchangeEvent) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{60}
+	return file_georep_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ExchangeEvent) GetNowMillis() int64 {
@@ -5234,7 +5413,7 @@ type ExchangeReturn struct {
 
 func (x *ExchangeReturn) Reset() {
 	*x = ExchangeReturn{}
-	mi := &file_georep_proto_msgTypes[61]
+	mi := &file_georep_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5246,7 +5425,7 @@ func (x *ExchangeReturn) String() string {
 func (*ExchangeReturn) ProtoMessage() {}
 
 func (x *ExchangeReturn) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[61]
+	mi := &file_georep_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5259,7 +5438,7 @@ func (x *ExchangeReturn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeReturn.ProtoReflect.Descriptor instead.
 func (*ExchangeReturn) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{61}
+	return file_georep_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ExchangeReturn) GetCall() uint64 {
@@ -5290,7 +5469,7 @@ type ExchangeFailure struct {
 
 func (x *ExchangeFailure) Reset() {
 	*x = ExchangeFailure{}
-	mi := &file_georep_proto_msgTypes[62]
+	mi := &file_georep_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5302,7 +5481,7 @@ func (x *ExchangeFailure) String() string {
 func (*ExchangeFailure) ProtoMessage() {}
 
 func (x *ExchangeFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[62]
+	mi := &file_georep_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5315,7 +5494,7 @@ func (x *ExchangeFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeFailure.ProtoReflect.Descriptor instead.
 func (*ExchangeFailure) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{62}
+	return file_georep_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ExchangeFailure) GetCall() uint64 {
@@ -5360,7 +5539,7 @@ type ExchangeReceipt struct {
 
 func (x *ExchangeReceipt) Reset() {
 	*x = ExchangeReceipt{}
-	mi := &file_georep_proto_msgTypes[63]
+	mi := &file_georep_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5372,7 +5551,7 @@ func (x *ExchangeReceipt) String() string {
 func (*ExchangeReceipt) ProtoMessage() {}
 
 func (x *ExchangeReceipt) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[63]
+	mi := &file_georep_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5385,7 +5564,7 @@ func (x *ExchangeReceipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeReceipt.ProtoReflect.Descriptor instead.
 func (*ExchangeReceipt) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{63}
+	return file_georep_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ExchangeReceipt) GetCall() uint64 {
@@ -5423,7 +5602,7 @@ type ExchangeAction struct {
 
 func (x *ExchangeAction) Reset() {
 	*x = ExchangeAction{}
-	mi := &file_georep_proto_msgTypes[64]
+	mi := &file_georep_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5435,7 +5614,7 @@ func (x *ExchangeAction) String() string {
 func (*ExchangeAction) ProtoMessage() {}
 
 func (x *ExchangeAction) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[64]
+	mi := &file_georep_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5448,7 +5627,7 @@ func (x *ExchangeAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeAction.ProtoReflect.Descriptor instead.
 func (*ExchangeAction) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{64}
+	return file_georep_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ExchangeAction) GetAction() isExchangeAction_Action {
@@ -5522,7 +5701,7 @@ type ExchangeCall struct {
 
 func (x *ExchangeCall) Reset() {
 	*x = ExchangeCall{}
-	mi := &file_georep_proto_msgTypes[65]
+	mi := &file_georep_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5534,7 +5713,7 @@ func (x *ExchangeCall) String() string {
 func (*ExchangeCall) ProtoMessage() {}
 
 func (x *ExchangeCall) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[65]
+	mi := &file_georep_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5547,7 +5726,7 @@ func (x *ExchangeCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeCall.ProtoReflect.Descriptor instead.
 func (*ExchangeCall) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{65}
+	return file_georep_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ExchangeCall) GetCall() uint64 {
@@ -5590,7 +5769,7 @@ type ExchangeDelivery struct {
 
 func (x *ExchangeDelivery) Reset() {
 	*x = ExchangeDelivery{}
-	mi := &file_georep_proto_msgTypes[66]
+	mi := &file_georep_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5602,7 +5781,7 @@ func (x *ExchangeDelivery) String() string {
 func (*ExchangeDelivery) ProtoMessage() {}
 
 func (x *ExchangeDelivery) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[66]
+	mi := &file_georep_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5615,7 +5794,7 @@ func (x *ExchangeDelivery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeDelivery.ProtoReflect.Descriptor instead.
 func (*ExchangeDelivery) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{66}
+	return file_georep_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ExchangeDelivery) GetTopic() string {
@@ -5643,7 +5822,7 @@ type ExchangeRespond struct {
 
 func (x *ExchangeRespond) Reset() {
 	*x = ExchangeRespond{}
-	mi := &file_georep_proto_msgTypes[67]
+	mi := &file_georep_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5655,7 +5834,7 @@ func (x *ExchangeRespond) String() string {
 func (*ExchangeRespond) ProtoMessage() {}
 
 func (x *ExchangeRespond) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[67]
+	mi := &file_georep_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5668,7 +5847,7 @@ func (x *ExchangeRespond) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeRespond.ProtoReflect.Descriptor instead.
 func (*ExchangeRespond) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{67}
+	return file_georep_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ExchangeRespond) GetCall() uint64 {
@@ -5697,7 +5876,7 @@ type ExchangeResult struct {
 
 func (x *ExchangeResult) Reset() {
 	*x = ExchangeResult{}
-	mi := &file_georep_proto_msgTypes[68]
+	mi := &file_georep_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5709,7 +5888,7 @@ func (x *ExchangeResult) String() string {
 func (*ExchangeResult) ProtoMessage() {}
 
 func (x *ExchangeResult) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[68]
+	mi := &file_georep_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5722,7 +5901,7 @@ func (x *ExchangeResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeResult.ProtoReflect.Descriptor instead.
 func (*ExchangeResult) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{68}
+	return file_georep_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ExchangeResult) GetActions() []*ExchangeAction {
@@ -5761,7 +5940,7 @@ type ExchangePeer struct {
 
 func (x *ExchangePeer) Reset() {
 	*x = ExchangePeer{}
-	mi := &file_georep_proto_msgTypes[69]
+	mi := &file_georep_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5773,7 +5952,7 @@ func (x *ExchangePeer) String() string {
 func (*ExchangePeer) ProtoMessage() {}
 
 func (x *ExchangePeer) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[69]
+	mi := &file_georep_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5786,7 +5965,7 @@ func (x *ExchangePeer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangePeer.ProtoReflect.Descriptor instead.
 func (*ExchangePeer) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{69}
+	return file_georep_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ExchangePeer) GetCluster() string {
@@ -5864,7 +6043,7 @@ type ExchangeStatus struct {
 
 func (x *ExchangeStatus) Reset() {
 	*x = ExchangeStatus{}
-	mi := &file_georep_proto_msgTypes[70]
+	mi := &file_georep_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5876,7 +6055,7 @@ func (x *ExchangeStatus) String() string {
 func (*ExchangeStatus) ProtoMessage() {}
 
 func (x *ExchangeStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_georep_proto_msgTypes[70]
+	mi := &file_georep_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5889,7 +6068,7 @@ func (x *ExchangeStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeStatus.ProtoReflect.Descriptor instead.
 func (*ExchangeStatus) Descriptor() ([]byte, []int) {
-	return file_georep_proto_rawDescGZIP(), []int{70}
+	return file_georep_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ExchangeStatus) GetPeers() []*ExchangePeer {
@@ -5950,7 +6129,23 @@ const file_georep_proto_rawDesc = "" +
 	"\averdict\x18\x01 \x01(\x0e2\x16.georep.v1.PeerVerdictR\averdict\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x18\n" +
-	"\aprepare\x18\x04 \x01(\bR\aprepare\"\xae\x02\n" +
+	"\aprepare\x18\x04 \x01(\bR\aprepare\"\xc4\x01\n" +
+	"\vTopicFilter\x12\x14\n" +
+	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x18\n" +
+	"\aremotes\x18\x02 \x03(\tR\aremotes\x12F\n" +
+	"\n" +
+	"properties\x18\x03 \x03(\v2&.georep.v1.TopicFilter.PropertiesEntryR\n" +
+	"properties\x1a=\n" +
+	"\x0fPropertiesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"P\n" +
+	"\fTopicVerdict\x12\x16\n" +
+	"\x06remote\x18\x01 \x01(\tR\x06remote\x12\x16\n" +
+	"\x06denied\x18\x02 \x01(\bR\x06denied\x12\x10\n" +
+	"\x03why\x18\x03 \x01(\tR\x03why\"^\n" +
+	"\rTopicVerdicts\x121\n" +
+	"\aremotes\x18\x01 \x03(\v2\x17.georep.v1.TopicVerdictR\aremotes\x12\x1a\n" +
+	"\btroubles\x18\x02 \x03(\tR\btroubles\"\xae\x02\n" +
 	"\fStateRequest\x12#\n" +
 	"\rmetadata_json\x18\x01 \x01(\tR\fmetadataJson\x12\x18\n" +
 	"\acluster\x18\x02 \x01(\tR\acluster\x12\x14\n" +
@@ -6412,7 +6607,7 @@ func file_georep_proto_rawDescGZIP() []byte {
 }
 
 var file_georep_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_georep_proto_msgTypes = make([]protoimpl.MessageInfo, 73)
+var file_georep_proto_msgTypes = make([]protoimpl.MessageInfo, 77)
 var file_georep_proto_goTypes = []any{
 	(Profile)(0),                // 0: georep.v1.Profile
 	(SegmentState)(0),           // 1: georep.v1.SegmentState
@@ -6425,74 +6620,78 @@ var file_georep_proto_goTypes = []any{
 	(*Layout)(nil),              // 8: georep.v1.Layout
 	(*PeerState)(nil),           // 9: georep.v1.PeerState
 	(*PeerCheck)(nil),           // 10: georep.v1.PeerCheck
-	(*StateRequest)(nil),        // 11: georep.v1.StateRequest
-	(*WindowConfig)(nil),        // 12: georep.v1.WindowConfig
-	(*Position)(nil),            // 13: georep.v1.Position
-	(*Parked)(nil),              // 14: georep.v1.Parked
-	(*Counter)(nil),             // 15: georep.v1.Counter
-	(*WindowStatus)(nil),        // 16: georep.v1.WindowStatus
-	(*BudgetConfig)(nil),        // 17: georep.v1.BudgetConfig
-	(*BudgetStatus)(nil),        // 18: georep.v1.BudgetStatus
-	(*OriginKey)(nil),           // 19: georep.v1.OriginKey
-	(*OriginKeys)(nil),          // 20: georep.v1.OriginKeys
-	(*WatermarkRequest)(nil),    // 21: georep.v1.WatermarkRequest
-	(*WatermarkResponse)(nil),   // 22: georep.v1.WatermarkResponse
-	(*DedupEntry)(nil),          // 23: georep.v1.DedupEntry
-	(*DedupStatus)(nil),         // 24: georep.v1.DedupStatus
-	(*ShapeSegment)(nil),        // 25: georep.v1.ShapeSegment
-	(*Shape)(nil),               // 26: georep.v1.Shape
-	(*Cut)(nil),                 // 27: georep.v1.Cut
-	(*LayoutCaps)(nil),          // 28: georep.v1.LayoutCaps
-	(*TopicState)(nil),          // 29: georep.v1.TopicState
-	(*ExchangeRequest)(nil),     // 30: georep.v1.ExchangeRequest
-	(*ExchangeResponse)(nil),    // 31: georep.v1.ExchangeResponse
-	(*ExchangeAnswer)(nil),      // 32: georep.v1.ExchangeAnswer
-	(*LayoutChild)(nil),         // 33: georep.v1.LayoutChild
-	(*LayoutOp)(nil),            // 34: georep.v1.LayoutOp
-	(*JoinRequest)(nil),         // 35: georep.v1.JoinRequest
-	(*PlanRequest)(nil),         // 36: georep.v1.PlanRequest
-	(*PlanResponse)(nil),        // 37: georep.v1.PlanResponse
-	(*DiffRequest)(nil),         // 38: georep.v1.DiffRequest
-	(*DivergedRange)(nil),       // 39: georep.v1.DivergedRange
-	(*DiffResponse)(nil),        // 40: georep.v1.DiffResponse
-	(*ConvergeConfig)(nil),      // 41: georep.v1.ConvergeConfig
-	(*ConvergeEvent)(nil),       // 42: georep.v1.ConvergeEvent
-	(*ConvergeNothing)(nil),     // 43: georep.v1.ConvergeNothing
-	(*ConvergeLead)(nil),        // 44: georep.v1.ConvergeLead
-	(*ConvergeMembers)(nil),     // 45: georep.v1.ConvergeMembers
-	(*ConvergeCold)(nil),        // 46: georep.v1.ConvergeCold
-	(*ConvergePush)(nil),        // 47: georep.v1.ConvergePush
-	(*ConvergePushAnswer)(nil),  // 48: georep.v1.ConvergePushAnswer
-	(*ConvergePushFailure)(nil), // 49: georep.v1.ConvergePushFailure
-	(*ConvergeCommit)(nil),      // 50: georep.v1.ConvergeCommit
-	(*ConvergeFailure)(nil),     // 51: georep.v1.ConvergeFailure
-	(*ConvergeSplit)(nil),       // 52: georep.v1.ConvergeSplit
-	(*ConvergeMerge)(nil),       // 53: georep.v1.ConvergeMerge
-	(*ConvergeRebucket)(nil),    // 54: georep.v1.ConvergeRebucket
-	(*ConvergeCancel)(nil),      // 55: georep.v1.ConvergeCancel
-	(*ConvergeAction)(nil),      // 56: georep.v1.ConvergeAction
-	(*ConvergeSend)(nil),        // 57: georep.v1.ConvergeSend
-	(*ConvergeReply)(nil),       // 58: georep.v1.ConvergeReply
-	(*ConvergeMutation)(nil),    // 59: georep.v1.ConvergeMutation
-	(*ConvergeVerdict)(nil),     // 60: georep.v1.ConvergeVerdict
-	(*ConvergeResult)(nil),      // 61: georep.v1.ConvergeResult
-	(*PeerConvergence)(nil),     // 62: georep.v1.PeerConvergence
-	(*ManualMark)(nil),          // 63: georep.v1.ManualMark
-	(*ConvergeStatus)(nil),      // 64: georep.v1.ConvergeStatus
-	(*ExchangeConfig)(nil),      // 65: georep.v1.ExchangeConfig
-	(*ExchangeEvent)(nil),       // 66: georep.v1.ExchangeEvent
-	(*ExchangeReturn)(nil),      // 67: georep.v1.ExchangeReturn
-	(*ExchangeFailure)(nil),     // 68: georep.v1.ExchangeFailure
-	(*ExchangeReceipt)(nil),     // 69: georep.v1.ExchangeReceipt
-	(*ExchangeAction)(nil),      // 70: georep.v1.ExchangeAction
-	(*ExchangeCall)(nil),        // 71: georep.v1.ExchangeCall
-	(*ExchangeDelivery)(nil),    // 72: georep.v1.ExchangeDelivery
-	(*ExchangeRespond)(nil),     // 73: georep.v1.ExchangeRespond
-	(*ExchangeResult)(nil),      // 74: georep.v1.ExchangeResult
-	(*ExchangePeer)(nil),        // 75: georep.v1.ExchangePeer
-	(*ExchangeStatus)(nil),      // 76: georep.v1.ExchangeStatus
-	nil,                         // 77: georep.v1.PeerState.GenerationsEntry
-	nil,                         // 78: georep.v1.ConvergeMutation.PropertiesEntry
+	(*TopicFilter)(nil),         // 11: georep.v1.TopicFilter
+	(*TopicVerdict)(nil),        // 12: georep.v1.TopicVerdict
+	(*TopicVerdicts)(nil),       // 13: georep.v1.TopicVerdicts
+	(*StateRequest)(nil),        // 14: georep.v1.StateRequest
+	(*WindowConfig)(nil),        // 15: georep.v1.WindowConfig
+	(*Position)(nil),            // 16: georep.v1.Position
+	(*Parked)(nil),              // 17: georep.v1.Parked
+	(*Counter)(nil),             // 18: georep.v1.Counter
+	(*WindowStatus)(nil),        // 19: georep.v1.WindowStatus
+	(*BudgetConfig)(nil),        // 20: georep.v1.BudgetConfig
+	(*BudgetStatus)(nil),        // 21: georep.v1.BudgetStatus
+	(*OriginKey)(nil),           // 22: georep.v1.OriginKey
+	(*OriginKeys)(nil),          // 23: georep.v1.OriginKeys
+	(*WatermarkRequest)(nil),    // 24: georep.v1.WatermarkRequest
+	(*WatermarkResponse)(nil),   // 25: georep.v1.WatermarkResponse
+	(*DedupEntry)(nil),          // 26: georep.v1.DedupEntry
+	(*DedupStatus)(nil),         // 27: georep.v1.DedupStatus
+	(*ShapeSegment)(nil),        // 28: georep.v1.ShapeSegment
+	(*Shape)(nil),               // 29: georep.v1.Shape
+	(*Cut)(nil),                 // 30: georep.v1.Cut
+	(*LayoutCaps)(nil),          // 31: georep.v1.LayoutCaps
+	(*TopicState)(nil),          // 32: georep.v1.TopicState
+	(*ExchangeRequest)(nil),     // 33: georep.v1.ExchangeRequest
+	(*ExchangeResponse)(nil),    // 34: georep.v1.ExchangeResponse
+	(*ExchangeAnswer)(nil),      // 35: georep.v1.ExchangeAnswer
+	(*LayoutChild)(nil),         // 36: georep.v1.LayoutChild
+	(*LayoutOp)(nil),            // 37: georep.v1.LayoutOp
+	(*JoinRequest)(nil),         // 38: georep.v1.JoinRequest
+	(*PlanRequest)(nil),         // 39: georep.v1.PlanRequest
+	(*PlanResponse)(nil),        // 40: georep.v1.PlanResponse
+	(*DiffRequest)(nil),         // 41: georep.v1.DiffRequest
+	(*DivergedRange)(nil),       // 42: georep.v1.DivergedRange
+	(*DiffResponse)(nil),        // 43: georep.v1.DiffResponse
+	(*ConvergeConfig)(nil),      // 44: georep.v1.ConvergeConfig
+	(*ConvergeEvent)(nil),       // 45: georep.v1.ConvergeEvent
+	(*ConvergeNothing)(nil),     // 46: georep.v1.ConvergeNothing
+	(*ConvergeLead)(nil),        // 47: georep.v1.ConvergeLead
+	(*ConvergeMembers)(nil),     // 48: georep.v1.ConvergeMembers
+	(*ConvergeCold)(nil),        // 49: georep.v1.ConvergeCold
+	(*ConvergePush)(nil),        // 50: georep.v1.ConvergePush
+	(*ConvergePushAnswer)(nil),  // 51: georep.v1.ConvergePushAnswer
+	(*ConvergePushFailure)(nil), // 52: georep.v1.ConvergePushFailure
+	(*ConvergeCommit)(nil),      // 53: georep.v1.ConvergeCommit
+	(*ConvergeFailure)(nil),     // 54: georep.v1.ConvergeFailure
+	(*ConvergeSplit)(nil),       // 55: georep.v1.ConvergeSplit
+	(*ConvergeMerge)(nil),       // 56: georep.v1.ConvergeMerge
+	(*ConvergeRebucket)(nil),    // 57: georep.v1.ConvergeRebucket
+	(*ConvergeCancel)(nil),      // 58: georep.v1.ConvergeCancel
+	(*ConvergeAction)(nil),      // 59: georep.v1.ConvergeAction
+	(*ConvergeSend)(nil),        // 60: georep.v1.ConvergeSend
+	(*ConvergeReply)(nil),       // 61: georep.v1.ConvergeReply
+	(*ConvergeMutation)(nil),    // 62: georep.v1.ConvergeMutation
+	(*ConvergeVerdict)(nil),     // 63: georep.v1.ConvergeVerdict
+	(*ConvergeResult)(nil),      // 64: georep.v1.ConvergeResult
+	(*PeerConvergence)(nil),     // 65: georep.v1.PeerConvergence
+	(*ManualMark)(nil),          // 66: georep.v1.ManualMark
+	(*ConvergeStatus)(nil),      // 67: georep.v1.ConvergeStatus
+	(*ExchangeConfig)(nil),      // 68: georep.v1.ExchangeConfig
+	(*ExchangeEvent)(nil),       // 69: georep.v1.ExchangeEvent
+	(*ExchangeReturn)(nil),      // 70: georep.v1.ExchangeReturn
+	(*ExchangeFailure)(nil),     // 71: georep.v1.ExchangeFailure
+	(*ExchangeReceipt)(nil),     // 72: georep.v1.ExchangeReceipt
+	(*ExchangeAction)(nil),      // 73: georep.v1.ExchangeAction
+	(*ExchangeCall)(nil),        // 74: georep.v1.ExchangeCall
+	(*ExchangeDelivery)(nil),    // 75: georep.v1.ExchangeDelivery
+	(*ExchangeRespond)(nil),     // 76: georep.v1.ExchangeRespond
+	(*ExchangeResult)(nil),      // 77: georep.v1.ExchangeResult
+	(*ExchangePeer)(nil),        // 78: georep.v1.ExchangePeer
+	(*ExchangeStatus)(nil),      // 79: georep.v1.ExchangeStatus
+	nil,                         // 80: georep.v1.PeerState.GenerationsEntry
+	nil,                         // 81: georep.v1.TopicFilter.PropertiesEntry
+	nil,                         // 82: georep.v1.ConvergeMutation.PropertiesEntry
 }
 var file_georep_proto_depIdxs = []int32{
 	6,   // 0: georep.v1.Segment.range:type_name -> georep.v1.Range
@@ -6500,106 +6699,108 @@ var file_georep_proto_depIdxs = []int32{
 	0,   // 2: georep.v1.Segment.profile:type_name -> georep.v1.Profile
 	7,   // 3: georep.v1.Layout.segments:type_name -> georep.v1.Segment
 	8,   // 4: georep.v1.PeerState.layout:type_name -> georep.v1.Layout
-	77,  // 5: georep.v1.PeerState.generations:type_name -> georep.v1.PeerState.GenerationsEntry
+	80,  // 5: georep.v1.PeerState.generations:type_name -> georep.v1.PeerState.GenerationsEntry
 	2,   // 6: georep.v1.PeerCheck.verdict:type_name -> georep.v1.PeerVerdict
-	0,   // 7: georep.v1.StateRequest.default_profile:type_name -> georep.v1.Profile
-	6,   // 8: georep.v1.WindowConfig.range:type_name -> georep.v1.Range
-	0,   // 9: georep.v1.WindowConfig.profile:type_name -> georep.v1.Profile
-	13,  // 10: georep.v1.WindowConfig.sent_before:type_name -> georep.v1.Position
-	13,  // 11: georep.v1.Parked.position:type_name -> georep.v1.Position
-	14,  // 12: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
-	15,  // 13: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
-	13,  // 14: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
-	15,  // 15: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
-	13,  // 16: georep.v1.WindowStatus.horizon:type_name -> georep.v1.Position
-	17,  // 17: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
-	15,  // 18: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
-	19,  // 19: georep.v1.OriginKeys.keys:type_name -> georep.v1.OriginKey
-	19,  // 20: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
-	3,   // 21: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
-	13,  // 22: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
-	19,  // 23: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
-	13,  // 24: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
-	23,  // 25: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
-	0,   // 26: georep.v1.Shape.profile:type_name -> georep.v1.Profile
-	25,  // 27: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
-	6,   // 28: georep.v1.Cut.parent:type_name -> georep.v1.Range
-	26,  // 29: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
-	28,  // 30: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
-	27,  // 31: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
-	29,  // 32: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
-	32,  // 33: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
-	4,   // 34: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
-	29,  // 35: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
-	6,   // 36: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
-	5,   // 37: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
-	33,  // 38: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
-	8,   // 39: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
-	8,   // 40: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
-	8,   // 41: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
-	28,  // 42: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
-	26,  // 43: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
-	34,  // 44: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
-	8,   // 45: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
-	8,   // 46: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
-	6,   // 47: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
-	39,  // 48: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
-	28,  // 49: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
-	0,   // 50: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
-	44,  // 51: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
-	43,  // 52: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
-	45,  // 53: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
-	28,  // 54: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
-	46,  // 55: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
-	47,  // 56: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
-	48,  // 57: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
-	49,  // 58: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
-	50,  // 59: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
-	51,  // 60: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
-	52,  // 61: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
-	53,  // 62: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
-	54,  // 63: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
-	55,  // 64: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
-	43,  // 65: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
-	29,  // 66: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
-	32,  // 67: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
-	57,  // 68: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
-	58,  // 69: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
-	59,  // 70: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
-	60,  // 71: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
-	29,  // 72: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
-	32,  // 73: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
-	34,  // 74: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
-	78,  // 75: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
-	4,   // 76: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
-	56,  // 77: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
-	39,  // 78: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
-	28,  // 79: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
-	28,  // 80: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
-	28,  // 81: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
-	63,  // 82: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
-	62,  // 83: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
-	57,  // 84: georep.v1.ExchangeEvent.push:type_name -> georep.v1.ConvergeSend
-	67,  // 85: georep.v1.ExchangeEvent.returned:type_name -> georep.v1.ExchangeReturn
-	68,  // 86: georep.v1.ExchangeEvent.failed:type_name -> georep.v1.ExchangeFailure
-	69,  // 87: georep.v1.ExchangeEvent.received:type_name -> georep.v1.ExchangeReceipt
-	58,  // 88: georep.v1.ExchangeEvent.replied:type_name -> georep.v1.ConvergeReply
-	43,  // 89: georep.v1.ExchangeEvent.tick:type_name -> georep.v1.ConvergeNothing
-	31,  // 90: georep.v1.ExchangeReturn.response:type_name -> georep.v1.ExchangeResponse
-	30,  // 91: georep.v1.ExchangeReceipt.request:type_name -> georep.v1.ExchangeRequest
-	71,  // 92: georep.v1.ExchangeAction.call:type_name -> georep.v1.ExchangeCall
-	72,  // 93: georep.v1.ExchangeAction.deliver:type_name -> georep.v1.ExchangeDelivery
-	73,  // 94: georep.v1.ExchangeAction.respond:type_name -> georep.v1.ExchangeRespond
-	30,  // 95: georep.v1.ExchangeCall.request:type_name -> georep.v1.ExchangeRequest
-	42,  // 96: georep.v1.ExchangeDelivery.event:type_name -> georep.v1.ConvergeEvent
-	31,  // 97: georep.v1.ExchangeRespond.response:type_name -> georep.v1.ExchangeResponse
-	70,  // 98: georep.v1.ExchangeResult.actions:type_name -> georep.v1.ExchangeAction
-	75,  // 99: georep.v1.ExchangeStatus.peers:type_name -> georep.v1.ExchangePeer
-	100, // [100:100] is the sub-list for method output_type
-	100, // [100:100] is the sub-list for method input_type
-	100, // [100:100] is the sub-list for extension type_name
-	100, // [100:100] is the sub-list for extension extendee
-	0,   // [0:100] is the sub-list for field type_name
+	81,  // 7: georep.v1.TopicFilter.properties:type_name -> georep.v1.TopicFilter.PropertiesEntry
+	12,  // 8: georep.v1.TopicVerdicts.remotes:type_name -> georep.v1.TopicVerdict
+	0,   // 9: georep.v1.StateRequest.default_profile:type_name -> georep.v1.Profile
+	6,   // 10: georep.v1.WindowConfig.range:type_name -> georep.v1.Range
+	0,   // 11: georep.v1.WindowConfig.profile:type_name -> georep.v1.Profile
+	16,  // 12: georep.v1.WindowConfig.sent_before:type_name -> georep.v1.Position
+	16,  // 13: georep.v1.Parked.position:type_name -> georep.v1.Position
+	17,  // 14: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
+	18,  // 15: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
+	16,  // 16: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
+	18,  // 17: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
+	16,  // 18: georep.v1.WindowStatus.horizon:type_name -> georep.v1.Position
+	20,  // 19: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
+	18,  // 20: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
+	22,  // 21: georep.v1.OriginKeys.keys:type_name -> georep.v1.OriginKey
+	22,  // 22: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
+	3,   // 23: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
+	16,  // 24: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
+	22,  // 25: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
+	16,  // 26: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
+	26,  // 27: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
+	0,   // 28: georep.v1.Shape.profile:type_name -> georep.v1.Profile
+	28,  // 29: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
+	6,   // 30: georep.v1.Cut.parent:type_name -> georep.v1.Range
+	29,  // 31: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
+	31,  // 32: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
+	30,  // 33: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
+	32,  // 34: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
+	35,  // 35: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
+	4,   // 36: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
+	32,  // 37: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
+	6,   // 38: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
+	5,   // 39: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
+	36,  // 40: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
+	8,   // 41: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
+	8,   // 42: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
+	8,   // 43: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
+	31,  // 44: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
+	29,  // 45: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
+	37,  // 46: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
+	8,   // 47: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
+	8,   // 48: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
+	6,   // 49: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
+	42,  // 50: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
+	31,  // 51: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
+	0,   // 52: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
+	47,  // 53: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
+	46,  // 54: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
+	48,  // 55: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
+	31,  // 56: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
+	49,  // 57: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
+	50,  // 58: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
+	51,  // 59: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
+	52,  // 60: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
+	53,  // 61: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
+	54,  // 62: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
+	55,  // 63: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
+	56,  // 64: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
+	57,  // 65: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
+	58,  // 66: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
+	46,  // 67: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
+	32,  // 68: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
+	35,  // 69: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
+	60,  // 70: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
+	61,  // 71: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
+	62,  // 72: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
+	63,  // 73: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
+	32,  // 74: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
+	35,  // 75: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
+	37,  // 76: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
+	82,  // 77: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
+	4,   // 78: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
+	59,  // 79: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
+	42,  // 80: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
+	31,  // 81: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
+	31,  // 82: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
+	31,  // 83: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
+	66,  // 84: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
+	65,  // 85: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
+	60,  // 86: georep.v1.ExchangeEvent.push:type_name -> georep.v1.ConvergeSend
+	70,  // 87: georep.v1.ExchangeEvent.returned:type_name -> georep.v1.ExchangeReturn
+	71,  // 88: georep.v1.ExchangeEvent.failed:type_name -> georep.v1.ExchangeFailure
+	72,  // 89: georep.v1.ExchangeEvent.received:type_name -> georep.v1.ExchangeReceipt
+	61,  // 90: georep.v1.ExchangeEvent.replied:type_name -> georep.v1.ConvergeReply
+	46,  // 91: georep.v1.ExchangeEvent.tick:type_name -> georep.v1.ConvergeNothing
+	34,  // 92: georep.v1.ExchangeReturn.response:type_name -> georep.v1.ExchangeResponse
+	33,  // 93: georep.v1.ExchangeReceipt.request:type_name -> georep.v1.ExchangeRequest
+	74,  // 94: georep.v1.ExchangeAction.call:type_name -> georep.v1.ExchangeCall
+	75,  // 95: georep.v1.ExchangeAction.deliver:type_name -> georep.v1.ExchangeDelivery
+	76,  // 96: georep.v1.ExchangeAction.respond:type_name -> georep.v1.ExchangeRespond
+	33,  // 97: georep.v1.ExchangeCall.request:type_name -> georep.v1.ExchangeRequest
+	45,  // 98: georep.v1.ExchangeDelivery.event:type_name -> georep.v1.ConvergeEvent
+	34,  // 99: georep.v1.ExchangeRespond.response:type_name -> georep.v1.ExchangeResponse
+	73,  // 100: georep.v1.ExchangeResult.actions:type_name -> georep.v1.ExchangeAction
+	78,  // 101: georep.v1.ExchangeStatus.peers:type_name -> georep.v1.ExchangePeer
+	102, // [102:102] is the sub-list for method output_type
+	102, // [102:102] is the sub-list for method input_type
+	102, // [102:102] is the sub-list for extension type_name
+	102, // [102:102] is the sub-list for extension extendee
+	0,   // [0:102] is the sub-list for field type_name
 }
 
 func init() { file_georep_proto_init() }
@@ -6607,9 +6808,9 @@ func file_georep_proto_init() {
 	if File_georep_proto != nil {
 		return
 	}
-	file_georep_proto_msgTypes[16].OneofWrappers = []any{}
-	file_georep_proto_msgTypes[17].OneofWrappers = []any{}
-	file_georep_proto_msgTypes[36].OneofWrappers = []any{
+	file_georep_proto_msgTypes[19].OneofWrappers = []any{}
+	file_georep_proto_msgTypes[20].OneofWrappers = []any{}
+	file_georep_proto_msgTypes[39].OneofWrappers = []any{
 		(*ConvergeEvent_Stored)(nil),
 		(*ConvergeEvent_Lead)(nil),
 		(*ConvergeEvent_Resign)(nil),
@@ -6628,13 +6829,13 @@ func file_georep_proto_init() {
 		(*ConvergeEvent_Drained)(nil),
 		(*ConvergeEvent_Tick)(nil),
 	}
-	file_georep_proto_msgTypes[50].OneofWrappers = []any{
+	file_georep_proto_msgTypes[53].OneofWrappers = []any{
 		(*ConvergeAction_Push)(nil),
 		(*ConvergeAction_Answer)(nil),
 		(*ConvergeAction_Mutate)(nil),
 		(*ConvergeAction_Verdict)(nil),
 	}
-	file_georep_proto_msgTypes[60].OneofWrappers = []any{
+	file_georep_proto_msgTypes[63].OneofWrappers = []any{
 		(*ExchangeEvent_Push)(nil),
 		(*ExchangeEvent_Returned)(nil),
 		(*ExchangeEvent_Failed)(nil),
@@ -6644,7 +6845,7 @@ func file_georep_proto_init() {
 		(*ExchangeEvent_Forget)(nil),
 		(*ExchangeEvent_Tick)(nil),
 	}
-	file_georep_proto_msgTypes[64].OneofWrappers = []any{
+	file_georep_proto_msgTypes[67].OneofWrappers = []any{
 		(*ExchangeAction_Call)(nil),
 		(*ExchangeAction_Deliver)(nil),
 		(*ExchangeAction_Respond)(nil),
@@ -6655,7 +6856,7 @@ func file_georep_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_georep_proto_rawDesc), len(file_georep_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   73,
+			NumMessages:   77,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

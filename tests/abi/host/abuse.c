@@ -46,6 +46,8 @@ static void nulls(georep_layout us) {
     STATUS(georep_state_build(NULL, 0, NULL, 0, NULL, &err), GEOREP_E_FORMAT);
     STATUS(georep_peer_check(NULL, 0, NULL, 0, NULL, 0, NULL, &err), GEOREP_E_ARG);
     STATUS(georep_peer_gone(NULL, 0, NULL, 0, NULL, 0, NULL, &err), GEOREP_E_FORMAT);
+    STATUS(georep_topic_filter("\xff", 1, NULL, 0, &n, &err), GEOREP_E_FORMAT);
+    STATUS(georep_topic_filter(NULL, 0, NULL, 0, NULL, &err), GEOREP_E_ARG);
     STATUS(georep_proto_to_json(NULL, 0, NULL, 0, NULL, 0, &n, &err), GEOREP_E_FORMAT);
     EQ(georep_init(NULL, NULL), GEOREP_OK);
     EQ(georep_layout_new(NULL, 5, 0, &us, NULL), GEOREP_E_ARG); /* no error struct */

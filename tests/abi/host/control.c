@@ -52,6 +52,15 @@ void check_control(void) {
     STATUS(georep_peer_gone(NULL, 0, held.p, held.n, gone, sizeof gone, &len, &err), GEOREP_E_FORMAT);
     buf_free(&held);
 
+    buf filter = proto_of("TopicFilter", "{\"topic\":\"tmp-1\",\"remotes\":[\"us\",\"eu\"],\"properties\":{"
+                                         "\"georep.deny.us\":\"tmp-.*\",\"georep.allow.*\":\"(\"}}");
+    uint8_t verdicts[256];
+    OK(georep_topic_filter(filter.p, filter.n, verdicts, sizeof verdicts, &len, &err));
+    CHECK(strstr(json_of("TopicVerdicts", verdicts, len),
+                 "{\"remotes\":[{\"remote\":\"us\",\"denied\":true,\"why\":\"denied by pattern georep.deny.us\"},"
+                 "{\"remote\":\"eu\"}],\"troubles\":[\"georep.allow.* counts for nothing: "));
+    buf_free(&filter);
+
     /* The layout inside a state is the one that the record makes. */
     georep_layout a = layout_of(US_JSON), b = 0;
     uint8_t pa[1024], pb[1024];

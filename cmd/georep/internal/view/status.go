@@ -31,6 +31,8 @@ type Topic struct {
 	Cluster  string
 	Epoch    Number
 	Remotes  map[string]TopicRemote
+	Denied   map[string]string // remotes that a pattern of the namespace keeps it from, and which
+	Trouble  string
 	Segments []*Segment
 	Budgets  map[string]*Budget // by broker
 }
@@ -185,10 +187,14 @@ func (s *Status) Print(all bool) string {
 }
 
 // Trouble counts what somebody should look at: replications that do not run,
-// parked entries, segments that could not be asked.
+// parked entries, segments that could not be asked, topics whose policies are
+// not in order.
 func (s *Status) Trouble() int {
 	n := 0
 	for _, t := range s.Topics {
+		if t.Trouble != "" {
+			n++
+		}
 		for _, seg := range t.Segments {
 			if seg.Error != "" {
 				n++

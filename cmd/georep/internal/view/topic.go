@@ -27,6 +27,12 @@ func (t *Topic) appendTo(b *strings.Builder, all bool, sum *totals) {
 		}
 	}
 	b.WriteByte('\n')
+	for _, remote := range slices.Sorted(maps.Keys(t.Denied)) {
+		fmt.Fprintln(b, Cut("not to "+remote+": "+t.Denied[remote], Width))
+	}
+	if t.Trouble != "" {
+		fmt.Fprintln(b, Cut(t.Trouble, Width))
+	}
 	rows := table{columns: []column{{name: "SEGMENT"}, {name: "REMOTE", max: 12}, {name: "STATE"}, {name: "WAITS FOR"},
 		{name: "BACKLOG", number: true}, {name: "DELAY", number: true}, {name: "PARKED", number: true}}}
 	for _, p := range paths {

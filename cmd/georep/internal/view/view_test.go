@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -97,5 +99,30 @@ func TestUnexpectedAnswers(t *testing.T) {
 		if _, err := ParseParked([]byte(in)); !errors.Is(err, ErrJSON) {
 			t.Errorf("parked %q: %v", in, err)
 		}
+	}
+}
+
+func TestDeniedTopic(t *testing.T) {
+	s, err := ParseStatus([]byte(`{"topic":"topic://t/n/home","cluster":"a","epoch":3,"remotes":{},"segments":[],
+		"denied":{"c":"denied by pattern georep.deny.*","b":"denied by pattern georep.allow.b"},
+		"trouble":"namespace properties: georep.deny.d counts for nothing: ` + strings.Repeat("x", 200) + `"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(s.Print(false), "\n")
+	want := []string{"topic://t/n/home  cluster a  epoch 3", "not to b: denied by pattern georep.allow.b",
+		"not to c: denied by pattern georep.deny.*"}
+	if !slices.Equal(lines[:3], want) || lines[4] != "nothing to replicate" {
+		t.Errorf("printed %q", lines)
+	}
+	if !strings.HasPrefix(lines[3], "namespace properties: georep.deny.d counts") || len([]rune(lines[3])) > Width {
+		t.Errorf("trouble %q", lines[3])
+	}
+	if s.Trouble() != 1 {
+		t.Errorf("%d troubles, want 1", s.Trouble())
+	}
+	s.Topics[0].Trouble = ""
+	if s.Trouble() != 0 {
+		t.Error("a topic that is denied needs no look")
 	}
 }

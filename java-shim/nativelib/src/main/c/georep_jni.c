@@ -304,6 +304,12 @@ static jint JNICALL j_peerGone(JNIEnv *env, jclass cls, jlong state, jint stateL
                                   P(lenOut), P(err));
 }
 
+static jint JNICALL j_topicFilter(JNIEnv *env, jclass cls, jlong request, jint n, jlong out, jlong cap, jlong lenOut,
+                                  jlong err) {
+    U;
+    return (jint)georep_topic_filter(P(request), (uint32_t)n, P(out), (uint64_t)cap, P(lenOut), P(err));
+}
+
 static jint JNICALL j_convergeNew(JNIEnv *env, jclass cls, jlong config, jint n, jlong out, jlong err) {
     U;
     return (jint)georep_converge_new(P(config), (uint32_t)n, P(out), P(err));
@@ -426,6 +432,7 @@ static const JNINativeMethod methods[] = {
     {"protoFromJson", "(JIJIJJJJ)I", (void *)j_protoFromJson},
     {"stateBuild", "(JIJJJJ)I", (void *)j_stateBuild},
     {"peerCheck", "(JIJIJJJJ)I", (void *)j_peerCheck},
+    {"topicFilter", "(JIJJJJ)I", (void *)j_topicFilter},
     {"peerGone", "(JIJIJJJJ)I", (void *)j_peerGone},
     {"convergeNew", "(JIJJ)I", (void *)j_convergeNew},
     {"convergeFree", "(J)I", (void *)j_convergeFree},

@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.apache.logging.log4j.Level;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.policies.data.RetentionPolicies;
 import org.awaitility.Awaitility;
@@ -56,6 +58,79 @@ class OneWayTest {
     private static TopicRecord record(Cluster c, String topic) throws Exception {
         return TopicRecord.of(c.broker.getPulsarResources().getScalableTopicResources()
                 .getScalableTopicMetadataAsync(TopicName.get(topic), true).get().orElseThrow());
+    }
+
+    private List<String> pins(String topic) throws Exception {
+        return a.broker.getPulsarResources().getScalableTopicResources().listSubscriptionsAsync(TopicName.get(topic))
+                .get();
+    }
+
+    private JsonNode report(String topic) throws Exception {
+        return Http.get(a.broker, "/admin/v2/scalable-repl/status/" + topic.substring("topic://".length()), null)
+                .json();
+    }
+
+    /** No pin, no cursor, no remote in the record; and the status says why. */
+    private void assertDenied(String topic, String pattern) throws Exception {
+        a.controller(topic).reconcile().get();
+        assertThat(pins(topic)).isEmpty();
+        assertThat(record(a, topic).remotes()).isEmpty();
+        for (String s : SegmentLog.segments(a, topic)) {
+            assertThat(a.segment(s).getReplicators()).as(s).isEmpty();
+            assertThat(a.segment(s).replicationClusters()).as(s).isEmpty();
+        }
+        JsonNode n = report(topic);
+        assertThat(n.path("denied").path(b.name).asText()).as("%s", n).isEqualTo("denied by pattern " + pattern);
+        assertThat(n.path("remotes")).as("%s", n).isEmpty();
+    }
+
+    /** A denied topic leaves nothing anywhere; one that is allowed again begins anew. */
+    @Test
+    void patternsKeepTopicsAtHome() throws Exception {
+        String ns = "one/patterns";
+        Federation.oneWay(ns, a, b);
+        a.admin().namespaces().setProperties(ns, Map.of("georep.deny.cluster-b", "no-.*"));
+        String yes = "topic://" + ns + "/yes";
+        String no = "topic://" + ns + "/no-1";
+        for (String t : List.of(yes, no)) {
+            Federation.topic(t, 2, a);
+            Federation.topic(t, 1, b);
+            Publish.v5(a, t, 0, 100, 10);
+        }
+        assertCopied(a, b, yes);
+        assertDenied(no, "georep.deny.cluster-b");
+        assertThat(record(a, no).instance()).isNull();
+        assertThat(properties(no)).isEmpty();
+        assertThat(StoredMessages.of(b, no).count(a.name)).isZero();
+
+        a.admin().namespaces().removeProperty(ns, "georep.deny.cluster-b");
+        a.controller(no).reconcile().get();
+        assertThat(pins(no)).containsExactly("pulsar.repl.cluster-b");
+        assertThat(record(a, no).generation(b.name)).isEqualTo(1);
+        assertCopied(a, b, no);
+
+        a.admin().namespaces().setProperties(ns, Map.of("georep.allow.*", "yes|other"));
+        Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertDenied(no, "georep.allow.*"));
+        Publish.v5(a, no, 100, 200, 10);
+        a.admin().scalableTopics().splitSegment(no, 0);
+        Publish.v5(a, yes, 100, 200, 10);
+        assertCopied(a, b, yes);
+        assertDenied(no, "georep.allow.*");
+        assertThat(StoredMessages.of(b, no).count(a.name)).isEqualTo(100);
+
+        try (LogLines log = LogLines.of("georep.plugin.control.TopicPatterns", Level.WARN)) {
+            a.admin().namespaces().setProperties(ns, Map.of("georep.allow.*", "yes|other("));
+            String trouble = "georep.allow.* counts for nothing: error parsing regexp: missing closing )";
+            Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() ->
+                    assertThat(record(a, no).generation(b.name)).isEqualTo(2));
+            Awaitility.await().atMost(Duration.ofSeconds(60)).untilAsserted(() ->
+                    assertThat(SourcePair.backlogs(a, no, b.name)).as("%s", report(no)).containsOnly(0L));
+            assertThat(report(no).path("trouble").asText()).contains(trouble);
+            assertThat(log.with(trouble)).as("once, not for each topic and segment").hasSize(1);
+        }
+        assertThat(StoredMessages.of(b, no).from(a.name)).extracting(StoredMessages.Message::number)
+                .as("all of it, in a new generation").hasSize(300)
+                .containsAll(IntStream.range(0, 200).boxed().toList());
     }
 
     /** Layouts change on both sides under load and B is unloaded; B's own messages stay on B. */

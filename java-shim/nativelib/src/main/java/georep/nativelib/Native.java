@@ -146,6 +146,8 @@ final class Native {
     static native int peerGone(long state, int stateLen, long held, int heldLen, long out, long cap, long lenOut,
                                long err);
 
+    static native int topicFilter(long request, int n, long out, long cap, long lenOut, long err);
+
     static native int convergeNew(long config, int n, long out, long err);
 
     static native int convergeFree(long converge);

@@ -3,6 +3,7 @@ package georep.nativelib;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /** The little protobuf that this package needs to fill requests and read short answers. */
 final class Wire {
@@ -82,6 +83,13 @@ final class Wire {
             String s = new String(b, at, n, StandardCharsets.UTF_8);
             at += n;
             return s;
+        }
+
+        /** A message inside this one. */
+        Reader message() {
+            int n = (int) varint();
+            at += n;
+            return new Reader(Arrays.copyOfRange(b, at - n, at));
         }
 
         void skip() {

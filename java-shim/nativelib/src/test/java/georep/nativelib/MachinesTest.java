@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Budget, gate, dedup, layout, peer, JSON. */
@@ -201,6 +202,19 @@ class MachinesTest {
         }
         assertThatThrownBy(() -> Peer.buildState("{", "eu", "topic://a/b/c", 0, 0, 0, 0, ""))
                 .isInstanceOf(StatusException.class).hasMessageContaining("byte 1");
+    }
+
+    @Test
+    void topicsAreFiltered() {
+        var remotes = List.of("us", "eu");
+        assertThat(TopicFilter.of("tmp-1", remotes, Map.of("georep.deny.us", "tmp-.*", "georep.allow.*", "(")))
+                .satisfies(v -> assertThat(v.denied()).isEqualTo(Map.of("us", "denied by pattern georep.deny.us")))
+                .satisfies(v -> assertThat(v.troubles()).singleElement().asString()
+                        .startsWith("georep.allow.* counts for nothing: "));
+        assertThat(TopicFilter.of("orders", remotes, Map.of("georep.deny.us", "tmp-.*")))
+                .isEqualTo(TopicFilter.Verdicts.NONE);
+        assertThat(TopicFilter.of("x".repeat(5000), remotes, Map.of("georep.allow.*", "orders")).denied())
+                .containsOnlyKeys("us", "eu");
     }
 
     @Test

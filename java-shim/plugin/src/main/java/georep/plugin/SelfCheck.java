@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.bookkeeper.mledger.ManagedCursor;
+import org.apache.pulsar.broker.service.AbstractTopic;
 import org.apache.pulsar.broker.service.BrokerService;
 import org.apache.pulsar.broker.service.persistent.MessageDeduplication;
 import org.apache.pulsar.broker.service.persistent.PersistentTopic;
@@ -13,6 +14,7 @@ import org.apache.pulsar.broker.service.scalable.ScalableTopicController;
 import org.apache.pulsar.broker.service.scalable.ScalableTopicService;
 import org.apache.pulsar.broker.service.scalable.SegmentLayout;
 import org.apache.pulsar.client.admin.internal.PulsarAdminImpl;
+import org.apache.pulsar.common.policies.data.Policies;
 
 /**
  * The broker's members that are no API and that the plugin uses or overrides, and the check that all of them are there.
@@ -52,6 +54,7 @@ public final class SelfCheck {
                 String.class);
         method(missing, PersistentTopic.class, "removeReplicator", String.class);
         method(missing, PersistentTopic.class, "removeTopicIfLocalClusterNotAllowed");
+        method(missing, AbstractTopic.class, "updateTopicPolicyByNamespacePolicy", Policies.class);
         method(missing, MessageDeduplication.class, "resetHighestSequenceIdPushed");
         method(missing, MessageDeduplication.class, "takeSnapshot");
         further.forEach(m -> named(missing, m));

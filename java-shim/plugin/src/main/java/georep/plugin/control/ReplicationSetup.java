@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings a topic's record in line with its namespace's replication clusters. Run by the topic's controller leader, one
- * run at a time.
+ * Brings a topic's record in line with its namespace's replication clusters, but for those that a pattern denies it.
+ * Run by the topic's controller leader, one run at a time.
  *
  * <pre>
  *   remote added    pin registered -> instance, generation, segment records written -> replicators start (they wait
@@ -81,9 +81,9 @@ public final class ReplicationSetup {
     }
 
     private CompletableFuture<Set<String>> desired(TopicName topic) {
-        return records.desiredRemotes(topic.getNamespaceObject()).thenCompose(d -> {
-            if (d.isPresent()) {
-                return CompletableFuture.completedFuture(d.get());
+        return records.desired(topic).thenCompose(d -> {
+            if (d.remotes().isPresent()) {
+                return CompletableFuture.completedFuture(d.remotes().get());
             }
             LOG.warn("[{}] the namespace's clusters do not include this one: replication stays as it is", topic);
             return records.fresh(topic).thenApply(m -> TopicRecord.of(m).remotes());

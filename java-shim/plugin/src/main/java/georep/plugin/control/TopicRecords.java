@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.control;
 
+import georep.nativelib.TopicFilter;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
@@ -20,6 +24,7 @@ public final class TopicRecords {
     private final PulsarService pulsar;
     private final boolean uninstall;
     private final ScalableTopicResources resources;
+    private final TopicPatterns patterns = new TopicPatterns();
 
     /** {@code uninstall}: no namespace counts as replicated, so what the topics have of it is taken away. */
     public TopicRecords(PulsarService pulsar, boolean uninstall) {
@@ -71,13 +76,34 @@ public final class TopicRecords {
     }
 
     /**
-     * The clusters that the namespace's topics are to be replicated to. Empty where its policies name clusters but not
-     * this one: what to do with the topics here is not for them to say, so they stay as they are.
+     * What the namespace's policies want of a topic.
+     *
+     * @param remotes  the clusters that it is to be replicated to. Empty where the policies name clusters but not this
+     *                 one: what to do with the topic here is not for them to say, so it stays as it is
+     * @param denied   clusters that only a pattern keeps it from, and which
+     * @param troubles patterns that are not valid
      */
-    public CompletableFuture<Optional<Set<String>>> desiredRemotes(NamespaceName namespace) {
-        return uninstall ? CompletableFuture.completedFuture(Optional.of(Set.of()))
-                : policies(namespace).thenApply(p -> withoutLocal(p, local()) ? Optional.empty()
-                        : Optional.of(remotes(p, local())));
+    public record Desired(Optional<Set<String>> remotes, Map<String, String> denied, List<String> troubles) {
+    }
+
+    /** By the namespace's policies now. */
+    public CompletableFuture<Desired> desired(TopicName topic) {
+        return uninstall ? CompletableFuture.completedFuture(new Desired(Optional.of(Set.of()), Map.of(), List.of()))
+                : policies(topic.getNamespaceObject()).thenApply(p -> desired(p, topic));
+    }
+
+    private Desired desired(Policies p, TopicName topic) {
+        Set<String> remotes = remotes(p, local());
+        TopicFilter.Verdicts v = patterns.verdicts(p, topic, remotes);
+        remotes = new TreeSet<>(remotes);
+        remotes.removeAll(v.denied().keySet());
+        return new Desired(withoutLocal(p, local()) ? Optional.empty() : Optional.of(remotes), v.denied(),
+                v.troubles());
+    }
+
+    /** The namespace's policies as they are for one topic: they do not name the clusters that a pattern denies it. */
+    public Policies policiesOf(TopicName topic, Policies ofNamespace) {
+        return patterns.of(ofNamespace, topic, local());
     }
 
     /** The clusters that the namespace replicates to, without this one; empty where it does not replicate. */
@@ -105,7 +131,7 @@ public final class TopicRecords {
         if (policies.deleted || all == null || all.size() < 2 || !all.contains(local)) {
             return Set.of();
         }
-        Set<String> remotes = new java.util.TreeSet<>(all);
+        Set<String> remotes = new TreeSet<>(all);
         remotes.remove(local);
         return remotes;
     }

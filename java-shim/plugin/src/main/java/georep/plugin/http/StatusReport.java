@@ -50,9 +50,15 @@ final class StatusReport {
 
     private CompletableFuture<ObjectNode> report(TopicName topic) {
         return plugin.records().fresh(topic).thenCompose(m -> plugin.records()
-                .desiredRemotes(topic.getNamespaceObject()).thenCompose(desired -> {
+                .desired(topic).thenCompose(desired -> {
                     ObjectNode n = head(topic, m);
-                    if (desired.isEmpty()) { // Pulsar lets nobody load a segment then: asking them takes half a minute
+                    ObjectNode denied = n.putObject("denied");
+                    desired.denied().forEach(denied::put);
+                    if (!desired.troubles().isEmpty()) {
+                        n.put("trouble", "namespace properties: " + String.join("; ", desired.troubles()));
+                    }
+                    // Pulsar lets nobody load a segment then: asking them takes half a minute
+                    if (desired.remotes().isEmpty()) {
                         n.put("trouble", "the namespace's clusters do not include this one: replication stays as it "
                                 + "is").putArray("segments");
                         return CompletableFuture.completedFuture(withBudgets(n));

@@ -36,6 +36,7 @@ import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.common.api.proto.CommandSubscribe.InitialPosition;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.policies.data.ClusterData;
+import org.apache.pulsar.common.policies.data.Policies;
 import org.apache.pulsar.common.scalable.HashRange;
 import org.apache.pulsar.common.scalable.SegmentTopicName;
 import org.apache.pulsar.common.util.FutureUtil;
@@ -93,6 +94,14 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     }
 
     // ------------------------------------------------------------------ source
+
+    /** To a segment, a remote that its topic is denied is one that the namespace does not name. */
+    @Override
+    protected void updateTopicPolicyByNamespacePolicy(Policies ofNamespace) {
+        GeorepPlugin plugin = plugin();
+        super.updateTopicPolicyByNamespacePolicy(plugin == null || !plugin.usable() ? ofNamespace
+                : plugin.records().policiesOf(parent, ofNamespace));
+    }
 
     @Override
     protected CompletableFuture<Void> addReplicationCluster(String remote, ManagedCursor cursor, String local) {
