@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"georep/core/converge"
+	"georep/core/internal/mutant"
 )
 
 // ErrBusy marks a call that comes while too many others are being answered; nothing
@@ -132,6 +133,10 @@ func (a *Answerer[S]) Receive(now int64, call uint64, caller string, r *Request[
 func (a *Answerer[S]) Replied(now int64, token uint64, answer Answer[S]) {
 	a.at(now)
 	if p, waits := a.waits[token]; waits {
+		if mutant.On(mutant.ReplyMisplaced) {
+			p.i = slices.IndexFunc(p.in.tokens, func(t uint64) bool { return t != 0 })
+			token = p.in.tokens[p.i]
+		}
 		a.put(p, token, answer)
 	}
 	a.settle()

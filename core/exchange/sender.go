@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"georep/core/converge"
+	"georep/core/internal/mutant"
 )
 
 // Push is one topic's state on its way to one peer cluster.
@@ -152,7 +153,10 @@ func (s *Sender[S]) Returned(now int64, call uint64, r *Response[S]) {
 	sent := from.end()
 	for i, p := range sent {
 		a := &r.Answers[i]
-		if p.replaced {
+		if mutant.On(mutant.AnswerMisrouted) {
+			a = &r.Answers[(i+1)%len(sent)]
+		}
+		if p.replaced && !mutant.On(mutant.ReplacedAnswered) {
 			continue
 		}
 		if a.Code == converge.NotLeader && to.lead(p.Topic, a.Leader, from.address) && !p.moved {

@@ -5378,7 +5378,8 @@ type ExchangeEvent_Abandoned struct {
 }
 
 type ExchangeEvent_Forget struct {
-	// A topic whose controller does not lead here any more, or that is closed.
+	// A topic whose controller does not lead here any more, or that is closed: what it has
+	// pushed ends without an event. Not after another machine of it has begun to push.
 	Forget string `protobuf:"bytes,8,opt,name=forget,proto3,oneof"`
 }
 

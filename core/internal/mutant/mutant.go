@@ -50,6 +50,9 @@ const (
 	NewLeaderMerges        // converge: a new leader merges on what an earlier one had heard
 	ExplicitCutUnlogged    // layout: an explicit split leaves no record
 	BucketsLowered         // layout: a join takes one side's buckets
+	AnswerMisrouted        // exchange: a topic gets the answer to another one's push
+	ReplacedAnswered       // exchange: the outcome of a push that was replaced is told
+	ReplyMisplaced         // exchange: replies fill a response in the order in which they come
 	count
 )
 
@@ -87,6 +90,9 @@ var names = [...]string{
 	NewLeaderMerges:     "new-leader-merges",
 	ExplicitCutUnlogged: "explicit-cut-unlogged",
 	BucketsLowered:      "buckets-lowered",
+	AnswerMisrouted:     "answer-misrouted",
+	ReplacedAnswered:    "replaced-answered",
+	ReplyMisplaced:      "reply-misplaced",
 }
 
 // String returns the kebab-case name of the mistake.

@@ -20,13 +20,24 @@ func (w *World) chaos() {
 	switch {
 	case w.chance("crash", 0.15):
 		if k := c.leader; k != nil {
-			w.tracef("%s loses its leader", c.name)
+			w.tracef("%s loses its leader", c)
 			k.stop()
 			w.after(w.rng.Int64N(15_000), func() {
 				if c.leader == nil {
 					c.elect()
 				}
 			})
+		}
+	case w.chance("broker-crash", 0.1):
+		c.site.brokers[w.rng.IntN(len(c.site.brokers))].crash()
+		for _, t := range w.topics {
+			if o := t.find(c.name); o.leader == nil {
+				w.after(w.rng.Int64N(15_000), func() {
+					if o.leader == nil {
+						o.elect()
+					}
+				})
+			}
 		}
 	case w.chance("stale-leader", 0.15): // it goes on, and does not know
 		if k := c.leader; k != nil {
@@ -39,12 +50,12 @@ func (w *World) chaos() {
 			})
 		}
 	case w.chance("one-way-cut", 0.15):
-		o := w.clusters[w.rng.IntN(len(w.clusters))]
+		o := w.sites[w.rng.IntN(len(w.sites))]
 		link := [2]string{c.name, o.name}
 		w.cut[link] = true
 		w.after(w.rng.Int64N(120_000), func() { delete(w.cut, link) })
 	case w.chance("recreated", 0.02):
-		w.tracef("%s deletes its topic and makes it again", c.name)
+		w.tracef("%s deletes its topic and makes it again", c)
 		for _, k := range slices.Clone(c.controllers) {
 			k.stop()
 		}
@@ -117,7 +128,7 @@ func (c *cluster) tellCold() {
 // reheat draws which boundaries are hot.
 func (c *cluster) reheat(p float64) {
 	c.hot = map[uint16]bool{}
-	for _, o := range c.w.clusters {
+	for _, o := range c.topic.clusters {
 		for _, at := range o.shape().Starts {
 			if c.w.rng.Float64() < p {
 				c.hot[at] = true
@@ -131,9 +142,11 @@ func (w *World) settle() {
 	w.calm, w.calmAt = true, w.now
 	w.tracef("calm")
 	w.cut = map[[2]string]bool{}
+	for _, s := range w.sites {
+		w.join(s)
+		s.supported = s.supported || s.half
+	}
 	for _, c := range w.clusters {
-		w.join(c)
-		c.supported = c.supported || c.half
 		for _, k := range slices.Clone(c.controllers) {
 			if k != c.leader {
 				k.resign()

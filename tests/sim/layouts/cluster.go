@@ -12,10 +12,23 @@ import (
 	"georep/tests/sim/check"
 )
 
-// cluster has a metadata store, and controllers of which one leads.
+// topic is in every cluster.
+type topic struct {
+	name     string
+	clusters []*cluster
+}
+
+func (t *topic) find(name string) *cluster {
+	return t.clusters[slices.IndexFunc(t.clusters, func(c *cluster) bool { return c.name == name })]
+}
+
+// cluster is what one cluster has of one topic: a record in its metadata store, and
+// controllers of which one leads.
 type cluster struct {
 	w           *World
-	name        string
+	topic       *topic
+	site        *site
+	name        string // the site's
 	profile     keyhash.Profile
 	caps        layout.Caps
 	store       converge.Local
@@ -23,8 +36,6 @@ type cluster struct {
 	term        uint64
 	nextID      uint64
 	past        []layout.Shape // every layout that was durable in this instance
-	supported   bool           // answers calls
-	half        bool           // does not, and makes some: one of its brokers lacks the plugin
 	leader      *controller
 	controllers []*controller // alive: the leader, and some that believe to be
 	retired     []*controller // have resigned and may be elected again
@@ -33,21 +44,16 @@ type cluster struct {
 	lives       int
 }
 
-func newCluster(w *World, name string, p keyhash.Profile, segments int) *cluster {
-	c := &cluster{w: w, name: name, profile: p, supported: true, hot: map[uint16]bool{}, merged: map[uint16]bool{}}
+func newCluster(t *topic, at *site, p keyhash.Profile, segments int) *cluster {
+	w := at.w
+	c := &cluster{w: w, topic: t, site: at, name: at.name, profile: p, hot: map[uint16]bool{}, merged: map[uint16]bool{}}
 	c.caps = layout.Caps{MaxSegments: []int{8, 64, 64, 64, 64, 64}[w.rng.IntN(6)], MaxBuckets: []int{4, 64, 64, 64}[w.rng.IntN(4)]}
-	if w.rng.IntN(8) == 0 {
-		c.supported = false
-		w.count("fault unsupported")
-		if c.half = w.rng.IntN(3) == 0; c.half {
-			w.count("fault half-upgraded") // until the calm
-		} else if w.rng.IntN(2) == 0 {
-			w.after(w.rng.Int64N(activeMillis), func() { c.supported = true })
-		}
-	}
 	c.create(segments)
 	return c
 }
+
+// String names the cluster and the topic.
+func (c *cluster) String() string { return c.name + "/" + c.topic.name[len("topic://t/n/"):] }
 
 // create makes a new life of the topic.
 func (c *cluster) create(segments int) {
@@ -83,7 +89,7 @@ func (c *cluster) shape() layout.Shape {
 func (c *cluster) member() bool { return slices.Contains(c.w.members, c.name) }
 
 // speaks says whether the cluster takes part in the exchange.
-func (c *cluster) speaks() bool { return c.member() && c.supported }
+func (c *cluster) speaks() bool { return c.member() && c.site.supported }
 
 func (c *cluster) start() {
 	for _, at := range c.shape().Starts {
@@ -111,8 +117,11 @@ func (c *cluster) elect() {
 	k.alive, k.ledAt, k.term, k.wake = true, c.w.now, c.term, -1
 	k.got, k.heard = map[string]*converge.State{}, map[string]bool{}
 	k.without = map[string]bool{}
+	k.open, k.pushed = map[uint64]*converge.State{}, map[pushKey]*converge.State{}
+	k.b = c.site.place(c.topic.name)
+	k.b.hosts[c.topic.name] = k
 	c.leader, c.controllers = k, append(c.controllers, k)
-	c.w.tracef("%s elects a leader, term %d", c.name, c.term)
+	c.w.tracef("%s elects a leader at %s, term %d", c, k.b.address, c.term)
 	k.version = c.version
 	k.m.SetCaps(c.w.now, c.caps)
 	k.m.Store(c.w.now, c.store)
@@ -124,7 +133,7 @@ func (c *cluster) elect() {
 
 // coldSet returns the boundaries that the policy calls cold now.
 func (c *cluster) coldSet() (out []uint16) {
-	for _, o := range c.w.clusters {
+	for _, o := range c.topic.clusters {
 		for _, at := range o.shape().Starts {
 			if at != 0 && !c.hot[at] {
 				out = append(out, at)
@@ -164,7 +173,7 @@ func (c *cluster) commit(k *controller, mu *converge.Mutation) bool {
 	c.version++
 	k.version = c.version
 	c.w.count("branch commit-" + mu.Why.String())
-	c.w.tracef("%s commits %s: %v", c.name, mu.Why, c.shape().Starts)
+	c.w.tracef("%s commits %s: %v", c, mu.Why, c.shape().Starts)
 	c.checkCommit(before, mu)
 	c.past = append(c.past, c.shape())
 	return true

@@ -4,12 +4,14 @@ package layouts
 
 import (
 	"georep/core/converge"
+	"georep/core/exchange"
 	"georep/tests/sim/check"
 )
 
 // controller drives a machine as the broker plugin does.
 type controller struct {
 	c       *cluster
+	b       *broker // where it runs
 	m       *converge.Machine
 	alive   bool
 	term    uint64
@@ -19,8 +21,8 @@ type controller struct {
 	ticks   int   // at the same time
 	tickAt  int64 //
 	wishes  uint64
-	calls   uint64
-	open    map[uint64]*call           // pushes of others that wait for our answer
+	open    map[uint64]*converge.State // pushes of others that wait for our answer
+	pushed  map[pushKey]*converge.State
 	got     map[string]*converge.State // the latest of every peer since it leads, kept apart from the machine
 	heard   map[string]bool
 	without map[string]bool // peers that have no plugin
@@ -53,6 +55,7 @@ func (k *controller) run() {
 	if !k.alive {
 		return
 	}
+	k.b.run()
 	if at := k.m.WakeAt(); at >= 0 && (k.wake < 0 || at < k.wake) {
 		k.wake = at
 		w.after(at-w.now, func() {
@@ -91,7 +94,7 @@ func (k *controller) do(a *converge.Action) {
 		w.after(w.rng.Int64N(400), func() { k.mutate(a.Token, a.Mutation) })
 	case converge.Verdict:
 		w.count("branch verdict-" + a.Code.String())
-		w.tracef("%s verdict %s %s", k.c.name, a.Code, a.Text)
+		w.tracef("%s verdict %s %s", k.c, a.Code, a.Text)
 	}
 }
 
@@ -141,6 +144,11 @@ func (k *controller) resign() {
 	c := k.c
 	k.m.Resign(c.w.now)
 	k.run()
+	if !c.w.chance("not-forgotten", 0.5) {
+		k.b.out.Forget(c.w.now, c.topic.name)
+		k.b.in.Forget(c.w.now, c.topic.name)
+		k.b.run()
+	}
 	k.stop()
 	c.retired = append(c.retired, k)
 }
@@ -148,7 +156,8 @@ func (k *controller) resign() {
 // stop takes the controller out, without a word to its machine.
 func (k *controller) stop() {
 	c := k.c
-	k.alive, k.mutates, k.open = false, false, nil
+	k.alive, k.mutates = false, false
+	delete(k.b.hosts, c.topic.name)
 	for i, o := range c.controllers {
 		if o == k {
 			c.controllers = append(c.controllers[:i:i], c.controllers[i+1:]...)
@@ -160,119 +169,85 @@ func (k *controller) stop() {
 	}
 }
 
-// call is a push on its way.
-type call struct {
-	from  *controller
-	term  uint64 // of the sender when it made the call
-	to    string
-	token uint64 // the sender's
-	state *converge.State
-	done  bool // answered, failed or given up
-	quiet bool // a repeated delivery: nobody waits for its answer
-}
-
-const callMillis = 30_000
-
+// push asks the broker for a call with the state.
 func (k *controller) push(a *converge.Action) {
 	w := k.c.w
-	p := &call{from: k, term: k.term, to: a.Peer, token: a.Token, state: a.State}
-	w.after(callMillis, func() { p.fail(false, "time-out") })
-	if !k.c.supported && !k.c.half {
-		return // a cluster without the plugin says nothing
-	}
-	if w.cut[[2]string{k.c.name, a.Peer}] || w.chance("push-lost", 0.05) {
+	w.of[a.State] = k.c.topic.name
+	k.pushed[pushKey{a.Peer, a.Token}] = a.State
+	k.b.out.Push(w.now, exchange.Push[*converge.State]{Cluster: a.Peer, Topic: k.c.topic.name, Token: a.Token,
+		State: a.State, Bytes: a.State.Shape.Len()})
+}
+
+// pushKey names a push of one controller.
+type pushKey struct {
+	peer  string
+	token uint64
+}
+
+// ended takes the outcome of a push.
+func (k *controller) ended(o *exchange.Outcome[*converge.State]) {
+	w := k.c.w
+	w.events++
+	s := k.pushed[pushKey{o.Cluster, o.Token}]
+	delete(k.pushed, pushKey{o.Cluster, o.Token})
+	a := o.Answer
+	if a == nil {
+		if o.Failure.Unsupported && s != nil {
+			k.heard[o.Cluster], k.without[o.Cluster] = true, true // it need not be waited for, nor asked
+		}
+		k.m.PushFailed(w.now, o.Cluster, o.Token, o.Failure.Unsupported, o.Failure.Text, o.Failure.Jitter)
+		k.run()
 		return
 	}
-	limit := int64(200)
-	if w.chance("push-delayed", 0.05) {
-		limit = 60_000
+	if s != nil && a.Code == converge.OK && !w.acked[ack{o.Cluster, s}] {
+		w.fail(check.AckDurable, "cluster %s believes that %s has acknowledged %v", k.c, o.Cluster, s)
 	}
-	w.after(w.rng.Int64N(limit), p.arrive)
-	if w.chance("push-repeated", 0.05) {
-		again := &call{from: k, to: a.Peer, state: a.State, quiet: true}
-		w.after(w.rng.Int64N(60_000), again.arrive)
+	if a.State != nil && w.of[a.State] != k.c.topic.name {
+		w.fail(check.PeerForward, "cluster %s is answered with a state of %s", k.c, w.of[a.State])
 	}
+	if a.State != nil && s != nil {
+		k.hear(a.State, true)
+	}
+	k.m.Answered(w.now, o.Cluster, o.Token, a.Code, a.Text, a.State)
+	k.checkPeers()
+	k.run()
 }
 
-// fail ends a call without an answer.
-func (p *call) fail(unsupported bool, text string) {
-	if p.done || p.quiet {
-		return
+// receive takes a push of a peer.
+func (k *controller) receive(d *exchange.Delivery[*converge.State]) {
+	w := k.c.w
+	if of := w.of[d.State]; of != k.c.topic.name {
+		w.fail(check.Crashed, "a state of %s comes to %s", of, k.c)
 	}
-	p.done = true
-	if k := p.from; k.alive && k.term == p.term {
-		if unsupported {
-			k.heard[p.to], k.without[p.to] = true, true // it need not be waited for, nor asked
-		}
-		w := k.c.w
-		w.events++
-		k.m.PushFailed(w.now, p.to, p.token, unsupported, text, w.rng.IntN(1000))
-		k.run()
-	}
+	k.open[d.Token] = d.State
+	w.events++
+	k.hear(d.State, false)
+	k.m.Received(w.now, d.Token, d.State)
+	k.checkPeers()
+	k.run()
 }
 
-func (p *call) arrive() {
-	w := p.from.c.w
-	c := w.find(p.to)
-	k := c.leader
-	if n := len(c.controllers); n > 1 && w.chance("to-stale-leader", 0.2) {
-		k = c.controllers[w.rng.IntN(n)]
-	}
-	switch {
-	case !c.supported:
-		p.fail(true, "404")
-	case k == nil:
-		w.after(1000, func() { p.fail(false, "503") })
-	default:
-		k.calls++
-		if k.open == nil {
-			k.open = map[uint64]*call{}
-		}
-		k.open[k.calls] = p
-		w.events++
-		k.hear(p.state, false)
-		k.m.Received(w.now, k.calls, p.state)
-		k.checkPeers()
-		k.run()
-	}
-}
-
-// answer sends the answer to a push back.
+// answer gives the broker the answer to a push.
 func (k *controller) answer(a *converge.Action) {
 	w := k.c.w
-	p := k.open[a.Token]
+	s := k.open[a.Token]
 	delete(k.open, a.Token)
 	w.count("branch answer-" + a.Code.String())
 	if a.Code != converge.OK {
-		w.tracef("%s answers %s: %s", k.c.name, a.Code, a.Text)
+		w.tracef("%s answers %s: %s", k.c, a.Code, a.Text)
 	}
-	if p == nil {
-		w.fail(check.Crashed, "cluster %s answers call %d, which nobody made", k.c.name, a.Token)
+	if s == nil {
+		w.fail(check.Crashed, "cluster %s answers push %d, which nobody made", k.c, a.Token)
 		return
 	}
-	k.checkAnswer(a, p.state)
-	if p.quiet || w.cut[[2]string{k.c.name, p.from.c.name}] || w.chance("answer-lost", 0.05) {
-		return
+	k.checkAnswer(a, s)
+	if a.Code == converge.OK {
+		w.acked[ack{k.c.name, s}] = true
 	}
-	w.after(w.rng.Int64N(200), func() {
-		f := p.from
-		if p.done || !f.alive || f.term != p.term {
-			return
-		}
-		p.done = true
-		if a.Code == converge.NotLeader {
-			p.done = false
-			p.fail(false, "not the leader")
-			return
-		}
-		w.events++
-		if a.State != nil {
-			f.hear(a.State, true)
-		}
-		f.m.Answered(w.now, p.to, p.token, a.Code, a.Text, a.State)
-		f.checkPeers()
-		f.run()
-	})
+	if a.State != nil {
+		w.of[a.State] = k.c.topic.name
+	}
+	k.b.in.Replied(w.now, a.Token, exchange.Answer[*converge.State]{Code: a.Code, Text: a.Text, State: a.State})
 }
 
 // hear keeps the latest state of a peer, as the rule says, for the checkers. Only an

@@ -28,13 +28,27 @@ type World struct {
 	events   uint64
 	calm     bool
 	calmAt   int64
-	clusters []*cluster
-	members  []string // the replication set
+	sites    []*site
+	topics   []*topic
+	clusters []*cluster // of all topics
+	members  []string   // the replication set of all topics
 	cut      map[[2]string]bool
 	rate     float64 // of faults
 	counts   map[string]uint64
-	first    *check.Violation
-	emit     func(string)
+
+	callStates, callBytes int // most of a call
+	gather                int64
+	wires                 uint64                     // calls that arrived
+	of                    map[*converge.State]string // topics of the states that were pushed
+	acked                 map[ack]bool
+	first                 *check.Violation
+	emit                  func(string)
+}
+
+// ack is a state that a cluster has acknowledged.
+type ack struct {
+	by    string
+	state *converge.State
 }
 
 // Result is what one run did and found.
@@ -47,17 +61,37 @@ type Result struct {
 // New makes the run of a seed. emit, which may be nil, is told what happens.
 func New(seed uint64, emit func(string)) *World {
 	w := &World{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x6c61796f757473)), cut: map[[2]string]bool{},
-		counts: map[string]uint64{}, emit: emit}
+		counts: map[string]uint64{}, emit: emit, of: map[*converge.State]string{}, acked: map[ack]bool{}}
 	w.rate = []float64{0.2, 1, 1, 2}[w.rng.IntN(4)]
+	w.callStates, w.callBytes, w.gather = 1+w.rng.IntN(4), 1+w.rng.IntN(80), []int64{0, 50, 500, 3000}[w.rng.IntN(4)]
 	n := 2 + w.rng.IntN(3) + w.rng.IntN(2)*w.rng.IntN(3)
+	for i := range n {
+		at := newSite(w, string(rune('a'+i)))
+		w.sites = append(w.sites, at)
+		if i > 1 && w.rng.IntN(4) == 0 {
+			w.after(w.rng.Int64N(activeMillis), func() { w.join(at) })
+		} else {
+			w.members = append(w.members, at.name)
+		}
+	}
+	for i := range []int{1, 1, 2, 3}[w.rng.IntN(4)] {
+		w.newTopic("topic://t/n/" + string(rune('x'+i)))
+	}
+	return w
+}
+
+// newTopic makes a topic in all clusters, of layouts that may be unrelated.
+func (w *World) newTopic(name string) {
+	t := &topic{name: name}
+	w.topics = append(w.topics, t)
 	profile := keyhash.PIP486
 	if w.rng.IntN(5) == 0 {
 		profile = keyhash.M1
 	}
 	initial := 1 + w.rng.IntN(4)
-	for i := range n {
+	for _, at := range w.sites {
 		p := profile
-		if n > 2 && w.rng.IntN(40) == 0 {
+		if len(w.sites) > 2 && w.rng.IntN(40) == 0 {
 			p = keyhash.M1
 			w.count("fault incompatible")
 		}
@@ -65,16 +99,9 @@ func New(seed uint64, emit func(string)) *World {
 		if w.rng.IntN(3) == 0 {
 			segments = 1 + w.rng.IntN(5) // unrelated layouts meet
 		}
-		c := newCluster(w, string(rune('a'+i)), p, segments)
-		w.clusters = append(w.clusters, c)
-		switch {
-		case i > 1 && w.rng.IntN(4) == 0:
-			w.after(w.rng.Int64N(activeMillis), func() { w.join(c) })
-		default:
-			w.members = append(w.members, c.name)
-		}
+		t.clusters = append(t.clusters, newCluster(t, at, p, segments))
 	}
-	return w
+	w.clusters = append(w.clusters, t.clusters...)
 }
 
 // Run plays to the end, or to the first violation.
@@ -92,6 +119,11 @@ func (w *World) Run() Result {
 		if w.now > w.calmAt+quietMillis || !w.next() {
 			w.stuck()
 			break
+		}
+	}
+	for _, s := range w.sites {
+		for _, b := range s.brokers {
+			b.tally()
 		}
 	}
 	return w.Result()
@@ -143,23 +175,22 @@ func (w *World) tracef(format string, args ...any) {
 	}
 }
 
-func (w *World) find(name string) *cluster {
-	for _, c := range w.clusters {
-		if c.name == name {
-			return c
-		}
-	}
-	return nil
+func (w *World) site(name string) *site {
+	return w.sites[slices.IndexFunc(w.sites, func(s *site) bool { return s.name == name })]
+}
+
+func (w *World) topic(name string) *topic {
+	return w.topics[slices.IndexFunc(w.topics, func(t *topic) bool { return t.name == name })]
 }
 
 // join adds a cluster to the replication set, live.
-func (w *World) join(c *cluster) {
-	if c.member() {
+func (w *World) join(s *site) {
+	if w.isMember(s.name) {
 		return
 	}
 	w.count("fault member-joined")
-	w.members = append(w.members, c.name)
-	w.tracef("%s joins", c.name)
+	w.members = append(w.members, s.name)
+	w.tracef("%s joins", s.name)
 	w.tellMembers()
 }
 
@@ -173,8 +204,12 @@ func (w *World) tellMembers() {
 
 // agreed says whether all is as it has to be once everybody is quiet.
 func (w *World) agreed() bool {
+	return !slices.ContainsFunc(w.topics, func(t *topic) bool { return !t.agreed(w) })
+}
+
+func (t *topic) agreed(w *World) bool {
 	var first *cluster
-	for _, c := range w.clusters {
+	for _, c := range t.clusters {
 		if !c.speaks() {
 			continue
 		}
@@ -184,15 +219,15 @@ func (w *World) agreed() bool {
 		if first == nil {
 			first = c
 		} else if c.profile == first.profile && !c.shape().Equal(first.shape()) {
-			return w.capped()
+			return t.capped(w)
 		}
 	}
-	return first == nil || w.capped() || w.nothingToMerge()
+	return first == nil || t.capped(w) || t.nothingToMerge(w)
 }
 
 // capped says whether some fold is refused for its size: then layouts may differ.
-func (w *World) capped() bool {
-	for _, c := range w.clusters {
+func (t *topic) capped(w *World) bool {
+	for _, c := range t.clusters {
 		if c.leader == nil || !c.speaks() {
 			continue
 		}
@@ -207,20 +242,20 @@ func (w *World) capped() bool {
 }
 
 // nothingToMerge says whether every boundary that is left is needed somewhere.
-func (w *World) nothingToMerge() bool {
-	for _, c := range w.clusters {
+func (t *topic) nothingToMerge(w *World) bool {
+	for _, c := range t.clusters {
 		if !c.speaks() {
 			continue
 		}
 		var log layout.SplitLog
-		for _, o := range w.clusters {
+		for _, o := range t.clusters {
 			if o.speaks() && o.profile == c.profile {
 				log = log.Join(o.leader.m.State().Splits)
 			}
 		}
 		s := c.shape()
 		for _, at := range s.Starts {
-			if at != 0 && w.coldEverywhere(c, at) && log.Siblings(s, at) == nil && w.mayHold(s, at) {
+			if at != 0 && w.coldEverywhere(c, at) && log.Siblings(s, at) == nil && t.mayHold(s, at) {
 				return false
 			}
 		}
@@ -230,12 +265,12 @@ func (w *World) nothingToMerge() bool {
 
 // mayHold says whether one segment may have the buckets of both that meet at the
 // boundary.
-func (w *World) mayHold(s layout.Shape, at uint16) bool {
+func (t *topic) mayHold(s layout.Shape, at uint16) bool {
 	i := s.Index(at)
 	all := slices.Concat(s.Buckets[i-1], s.Buckets[i])
 	slices.Sort(all)
 	n := len(slices.Compact(all)) + 1
-	for _, c := range w.clusters {
+	for _, c := range t.clusters {
 		if c.speaks() && n > c.caps.MaxBuckets && n > s.MaxBuckets() {
 			return false
 		}
@@ -245,7 +280,7 @@ func (w *World) mayHold(s layout.Shape, at uint16) bool {
 
 // coldEverywhere asks those that c exchanges layouts with.
 func (w *World) coldEverywhere(c *cluster, at uint16) bool {
-	for _, o := range w.clusters {
+	for _, o := range c.topic.clusters {
 		if o.speaks() && o.profile == c.profile && o.hot[at] {
 			return false
 		}
@@ -257,7 +292,7 @@ func (w *World) stuck() {
 	text := ""
 	for _, c := range w.clusters {
 		if c.member() {
-			text += fmt.Sprintf("\n    %s %v", c.name, c.shape().Starts)
+			text += fmt.Sprintf("\n    %s %v", c, c.shape().Starts)
 			if c.leader != nil {
 				text += fmt.Sprintf(" %+v", c.leader.m.Status(w.now))
 			}
