@@ -13,11 +13,10 @@ import (
 // decide starts the next mutation, if one is due and none is under way. Folds come
 // before merges: what somebody needs comes before what nobody needs.
 func (m *Machine) decide() {
-	target := m.foldTarget()
 	if m.ringErr != nil || m.mut != nil || m.now < m.holdUntil {
 		return
 	}
-	if ops, err := layout.Plan(m.local.Layout, target); err == nil && len(ops) > 0 {
+	if ops, err := layout.Plan(m.local.Layout, m.target); err == nil && len(ops) > 0 {
 		m.mutate(0, m.change(ops, WhyFold))
 		return
 	}
@@ -42,7 +41,7 @@ func (m *Machine) change(ops []layout.Op, why Why) *Mutation {
 		return mu
 	}
 	after := after(m.shape, ops)
-	mu.Splits = m.splits().Record(m.local.Layout, ops).Keep(after)
+	mu.Splits = m.log.Record(m.local.Layout, ops).Keep(after)
 	mu.Marks = m.liveMarks(after)
 	return mu
 }
@@ -114,6 +113,9 @@ func (m *Machine) allowed(states []*State) (layout.Shape, error) {
 
 // follows says whether the own shape has all that the peer needs.
 func (m *Machine) follows(p *peer) bool {
+	if p.state == nil || m.ringErr != nil {
+		return false
+	}
 	next, err := follow(m.shape, p.state)
 	return err == nil && next.Equal(m.shape)
 }
@@ -132,8 +134,7 @@ func (m *Machine) EffectiveCaps() layout.Caps {
 // merges returns the merges and rebucket-downs that everybody agrees to, at most
 // one for a segment.
 func (m *Machine) merges() []layout.Op {
-	log := m.splits()
-	cold, coldBuckets := m.coldHere(log)
+	cold, coldBuckets := m.coldHere()
 	var ops []layout.Op
 	used := -1 // index of the last segment that an operation replaces
 	for _, at := range cold {
@@ -141,7 +142,7 @@ func (m *Machine) merges() []layout.Op {
 		if i-1 <= used || !m.everybodyLets(func(s *State) bool { return !s.Shape.HasBoundary(at) || s.coldAt(at) }) {
 			continue
 		}
-		op, err := m.mergeAt(log, at)
+		op, err := m.mergeAt(at)
 		if err != nil || m.EffectiveCaps().Allow(m.shape, after(m.shape, []layout.Op{op})) != nil {
 			continue // with the buckets of both it would have too many
 		}
@@ -171,13 +172,13 @@ func (m *Machine) merges() []layout.Op {
 }
 
 // mergeAt returns the merge of the segments that meet at the boundary.
-func (m *Machine) mergeAt(log layout.SplitLog, at uint16) (layout.Op, error) {
+func (m *Machine) mergeAt(at uint16) (layout.Op, error) {
 	if mutant.On(mutant.NonSiblingsMerged) {
 		a, b := m.local.Layout.At(at-1), m.local.Layout.At(at)
 		return layout.Op{Kind: layout.Merge, Parents: []uint64{a.ID, b.ID}, Children: []layout.Child{{
-			Range: layout.Range{Start: a.Range.Start, End: b.Range.End}, Buckets: union(a.Buckets, b.Buckets)}}}, nil
+			Range: layout.Range{Start: a.Range.Start, End: b.Range.End}, Buckets: layout.UnionStarts(a.Buckets, b.Buckets)}}}, nil
 	}
-	return layout.MergeOp(m.local.Layout, log, at)
+	return layout.MergeOp(m.local.Layout, m.log, at)
 }
 
 // everybodyLets says whether the latest state of every member is known, since this
@@ -199,14 +200,14 @@ func (m *Machine) everybodyLets(lets func(*State) bool) bool {
 
 // coldHere returns what this cluster would let go: boundaries between siblings that
 // the policy or a mark calls cold, and marked bucket starts.
-func (m *Machine) coldHere(log layout.SplitLog) (cold []uint16, buckets []ColdBuckets) {
+func (m *Machine) coldHere() (cold []uint16, buckets []ColdBuckets) {
 	if m.ringErr != nil {
 		return nil, nil
 	}
 	for _, at := range m.shape.Starts {
 		_, auto := slices.BinarySearch(m.cold, at)
 		marked := slices.ContainsFunc(m.local.Marks, func(k Mark) bool { return k.Boundary == at && k.UntilMillis > m.now })
-		if at != 0 && (auto || marked) && (log.Siblings(m.shape, at) == nil || mutant.On(mutant.NonSiblingsMerged)) {
+		if at != 0 && (auto || marked) && (m.log.Siblings(m.shape, at) == nil || mutant.On(mutant.NonSiblingsMerged)) {
 			cold = append(cold, at)
 		}
 	}
@@ -216,7 +217,7 @@ func (m *Machine) coldHere(log layout.SplitLog) (cold []uint16, buckets []ColdBu
 			if k.Boundary == 0 && k.Segment == at && k.UntilMillis > m.now {
 				for _, b := range k.Starts {
 					if _, has := slices.BinarySearch(m.shape.Buckets[i], b); has {
-						starts = union(starts, []uint16{b})
+						starts = layout.UnionStarts(starts, []uint16{b})
 					}
 				}
 			}

@@ -22,9 +22,13 @@ type Machine struct {
 	ringErr error // why there is no shape
 	drained bool  // no sealed segment has a backlog left
 
-	peers []*peer // the other members of the replication set, by name
-	cold  []uint16
-	own   *State // what peers are told; nil while there is nothing to tell
+	peers  []*peer         // the other members of the replication set, by name
+	fresh  bool            // what is derived from layout, caps and peers' states is up to date:
+	log    layout.SplitLog // the own splits and the peers'
+	target layout.Shape    // what the own layout is to become, at least
+
+	cold []uint16
+	own  *State // what peers are told; nil while there is nothing to tell
 
 	lastToken uint64
 	mut       *running // the one mutation under way
@@ -65,6 +69,7 @@ func (m *Machine) Lead(now int64, term uint64) {
 	for _, p := range m.peers {
 		p.reset()
 	}
+	m.fresh = false
 	m.settle()
 }
 
@@ -81,6 +86,7 @@ func (m *Machine) Resign(now int64) {
 		p.answer(m, NotLeader, "")
 		p.reset()
 	}
+	m.fresh = false
 }
 
 // Store tells what the own metadata store holds: at the start, and whenever it was
@@ -98,14 +104,14 @@ func (m *Machine) load(l Local) {
 			p.acked = nil
 		}
 	}
-	m.local = l
+	m.local, m.fresh = l, false
 	m.shape, m.ringErr = layout.ShapeOf(l.Layout)
 }
 
 // SetCaps changes the own caps.
 func (m *Machine) SetCaps(now int64, c layout.Caps) {
 	m.at(now)
-	m.cfg.Caps = c
+	m.cfg.Caps, m.fresh = c, false
 	m.settle()
 }
 
@@ -130,7 +136,7 @@ func (m *Machine) Members(now int64, clusters []string) {
 			p.answer(m, NotMember, p.name)
 		}
 	}
-	m.peers = next
+	m.peers, m.fresh = next, false
 	m.settle()
 }
 
@@ -218,6 +224,7 @@ func (m *Machine) settle() {
 	if !m.leading || m.local.Layout == nil {
 		return
 	}
+	m.derive()
 	m.tellOwn()
 	m.decide()
 	for _, p := range m.peers {
@@ -234,13 +241,12 @@ func (m *Machine) tellOwn() {
 		m.own = nil
 		return
 	}
-	log := m.splits()
 	next := &State{
 		Cluster: m.cfg.Cluster, Instance: m.local.Instance, Shape: m.shape, Caps: m.cfg.Caps,
 		Version: Version{Epoch: m.local.Layout.Epoch(), Term: m.term},
-		Splits:  log.Keep(m.shape),
+		Splits:  m.log.Keep(m.shape),
 	}
-	next.Cold, next.ColdBuckets = m.coldHere(log)
+	next.Cold, next.ColdBuckets = m.coldHere()
 	if o := m.own; o != nil && o.Version.Epoch == next.Version.Epoch {
 		if o.same(next) {
 			return
@@ -250,15 +256,23 @@ func (m *Machine) tellOwn() {
 	m.own = next
 }
 
-// splits returns what the own log and the peers' say together.
-func (m *Machine) splits() layout.SplitLog {
-	log := m.local.Splits
+// derive brings what follows from the layout, the caps and the peers' states up to
+// date, where one of these has changed.
+func (m *Machine) derive() {
+	if m.fresh {
+		return
+	}
+	m.fresh = true
+	m.log = m.local.Splits
 	for _, p := range m.peers {
 		if p.state != nil {
-			log = log.Join(p.state.Splits)
+			m.log = m.log.Join(p.state.Splits)
 		}
 	}
-	return log
+	m.target = m.foldTarget()
+	for _, p := range m.peers {
+		p.folded = m.follows(p)
+	}
 }
 
 // mutate gives the driver a change; wish 0 is nobody's.

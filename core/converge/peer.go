@@ -35,8 +35,8 @@ type peer struct {
 	support Support
 	state   *State // the latest, nil: unknown
 	at      int64  // when it said so last
-	heard   bool   // since this leader leads
 	refused string // why its layout is not folded in: caps, or a profile
+	folded  bool   // our layout has all that it needs
 
 	pending *pending // its push that waits for the fold
 
@@ -109,12 +109,12 @@ func (m *Machine) refuse(cluster string, token uint64, c Code, text string) {
 
 // take keeps s, unless it is older than what is known of the same instance.
 func (p *peer) take(m *Machine, s *State) bool {
-	p.support, p.heard = Supported, true
+	p.support = Supported
 	if p.state != nil && p.state.Instance == s.Instance && s.Version.Compare(p.state.Version) < 0 &&
 		!mutant.On(mutant.LowerStateTaken) {
 		return false
 	}
-	p.state, p.at = s, m.now
+	p.state, p.at, m.fresh = s, m.now, false
 	return true
 }
 
@@ -142,7 +142,7 @@ func (m *Machine) answerPending(p *peer) {
 			code = NoRing
 		}
 		p.answer(m, code, p.refused)
-	case m.follows(p) || mutant.On(mutant.AckBeforeCommit):
+	case p.folded || mutant.On(mutant.AckBeforeCommit):
 		p.answer(m, OK, "")
 	case m.now >= p.pending.since+m.cfg.AnswerMillis:
 		p.answer(m, Busy, "the layout is still being changed")

@@ -205,7 +205,7 @@ func at(s layout.Shape, bounds []uint16) layout.Shape {
 			j++
 			out.Buckets[j] = s.Buckets[i]
 		} else {
-			out.Buckets[j] = union(out.Buckets[j], s.Buckets[i])
+			out.Buckets[j] = layout.UnionStarts(out.Buckets[j], s.Buckets[i])
 		}
 	}
 	return out
@@ -232,14 +232,4 @@ func without(list, gone []uint16) []uint16 {
 		_, goes := slices.BinarySearch(gone, b)
 		return goes
 	})
-}
-
-// union returns both lists in one, rising.
-func union(a, b []uint16) []uint16 {
-	if len(b) == 0 || slices.Equal(a, b) {
-		return a
-	}
-	out := append(slices.Clone(a), b...)
-	slices.Sort(out)
-	return slices.Compact(out)
 }

@@ -95,11 +95,10 @@ func (m *Machine) clock(p *peer) {
 	if p.state == nil || m.ringErr != nil || !m.compatible(p) {
 		return
 	}
-	folded := m.follows(p)
 	switch {
-	case !p.diverged && !folded:
+	case !p.diverged && !p.folded:
 		p.diverged, p.divergedAt = true, m.now
-	case p.diverged && folded && m.drained:
+	case p.diverged && p.folded && m.drained:
 		p.diverged, p.lag = false, m.now-p.divergedAt
 	}
 }

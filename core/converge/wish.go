@@ -68,7 +68,7 @@ func (m *Machine) WishMerge(now int64, wish, left, right uint64) {
 		m.verdict(wish, NoSegment, fmt.Sprintf("segments %d and %d are no active neighbours", left, right))
 		return
 	}
-	if err := m.splits().Siblings(m.shape, b.Range.Start); err != nil {
+	if err := m.log.Siblings(m.shape, b.Range.Start); err != nil {
 		m.verdict(wish, NoSiblings, err.Error())
 		return
 	}
@@ -142,7 +142,7 @@ func (m *Machine) awaited() string {
 		return ""
 	}
 	for _, p := range m.peers {
-		if !p.heard && p.support != Unsupported {
+		if p.support == Unknown {
 			return p.name
 		}
 	}

@@ -234,7 +234,7 @@ func TestDiffAgainstVerbatim(t *testing.T) {
 		if b.Index(r.Start) != b.Index(r.End) {
 			return true
 		}
-		return len(unionStarts(a.Buckets[i], b.Buckets[b.Index(r.Start)])) > len(a.Buckets[i])
+		return len(UnionStarts(a.Buckets[i], b.Buckets[b.Index(r.Start)])) > len(a.Buckets[i])
 	}
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 3000 {

@@ -67,12 +67,13 @@ func (m *unionMemo) union(a, b []uint16) []uint16 {
 	case len(m.a) > 0 && sameStarts(a, m.a) && sameStarts(b, m.b):
 		return m.out
 	}
-	m.a, m.b, m.out = a, b, unionStarts(a, b)
+	m.a, m.b, m.out = a, b, UnionStarts(a, b)
 	return m.out
 }
 
-// unionStarts merges two rising lists; it returns one of them where that holds the other.
-func unionStarts(a, b []uint16) []uint16 {
+// UnionStarts merges two rising lists. It returns one of them, not a copy, where that
+// holds the other.
+func UnionStarts(a, b []uint16) []uint16 {
 	out := make([]uint16, 0, len(a)+len(b))
 	for i, j := 0, 0; i < len(a) || j < len(b); {
 		switch {
@@ -145,7 +146,7 @@ func compare(local, peer Shape, i, i2, j, j2 int) (Diverged, bool) {
 	d.LocalIsCoarser, d.PeerIsCoarser = d.Peer > 1, d.Local > 1
 	for x, y := i, j; x < i2 && y < j2; { // every pair that meets
 		a, b := local.Buckets[x], peer.Buckets[y]
-		both := unionStarts(a, b)
+		both := UnionStarts(a, b)
 		d.LocalIsCoarser = d.LocalIsCoarser || len(both) > len(a)
 		d.PeerIsCoarser = d.PeerIsCoarser || len(both) > len(b)
 		ex, ey := local.Range(x).End, peer.Range(y).End
