@@ -91,7 +91,11 @@ func (k *controller) do(a *converge.Action) {
 	case converge.Mutate:
 		k.checkMutation(a.Mutation)
 		k.mutates = true
-		w.after(w.rng.Int64N(400), func() { k.mutate(a.Token, a.Mutation) })
+		limit := int64(400)
+		if w.chance("store-slow", 0.02) {
+			limit = 30_000
+		}
+		w.after(w.rng.Int64N(limit), func() { k.mutate(a.Token, a.Mutation) })
 	case converge.Verdict:
 		w.count("branch verdict-" + a.Code.String())
 		w.tracef("%s verdict %s %s", k.c, a.Code, a.Text)

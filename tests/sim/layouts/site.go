@@ -222,6 +222,11 @@ func (b *broker) respond(r *exchange.Respond[*converge.State]) {
 		w.fail(check.Crashed, "broker %s responds to call %d, which nobody made", b.address, r.Call)
 		return
 	}
+	for i := range r.Response.Answers {
+		if r.Response.Answers[i].Code == converge.Busy {
+			w.count("branch response-busy")
+		}
+	}
 	if p.quiet || w.cut[[2]string{b.site.name, p.from.site.name}] || w.chance("answer-lost", 0.05) {
 		return
 	}
