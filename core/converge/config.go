@@ -138,7 +138,7 @@ type ActionKind uint8
 
 // Kinds of actions.
 const (
-	Push    ActionKind = 1 // send State to Peer; then Answered or PushFailed with Token
+	Push    ActionKind = 1 // send State to Peer; then Answered or PushFailed with Token, within twice the anti-entropy
 	Answer  ActionKind = 2 // answer the push Token of Peer with Code, Text and State
 	Mutate  ActionKind = 3 // change the own record; then Committed or MutationFailed with Token
 	Verdict ActionKind = 4 // the wish Token ended with Code and Text

@@ -209,7 +209,7 @@ func (m *Machine) WakeAt() int64 {
 		if p.pending != nil {
 			soonest(p.pending.since + m.cfg.AnswerMillis)
 		}
-		if m.own != nil && p.push == 0 {
+		if m.own != nil {
 			soonest(p.dueAt(m))
 		}
 	}

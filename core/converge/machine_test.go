@@ -219,6 +219,34 @@ func TestUnsupportedPeerIsQuiet(t *testing.T) {
 	r.want("push")
 }
 
+// TestLostOutcomeIsNotWaitedFor for ever: the peer is told again, and what comes of
+// the first push after all is not taken for the second one's.
+func TestLostOutcomeIsNotWaitedFor(t *testing.T) {
+	r := newRig(t)
+	r.want("push")
+	first := r.last.Token
+	if at := r.m.WakeAt(); at != 120_000 {
+		t.Errorf("wakes at %d", at)
+	}
+	r.m.Tick(119_999)
+	r.want("")
+	r.m.Tick(120_000)
+	r.want("")
+	if p := r.m.Status(120_000).Peers[0]; p.Failures != 1 || p.Trouble != "nobody told how the last push ended" {
+		t.Errorf("%+v", p)
+	}
+	r.m.Tick(120_500)
+	r.want("push")
+	r.m.Answered(120_600, "b", first, OK, "", nil)
+	if p := r.m.Status(120_600).Peers[0]; p.Acked != (Version{}) || p.Failures != 1 {
+		t.Errorf("%+v", p)
+	}
+	r.m.Answered(120_700, "b", r.last.Token, OK, "", nil)
+	if p := r.m.Status(120_700).Peers[0]; p.Acked != r.m.State().Version || p.Failures != 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
 // TestAnotherInstanceIsAskedBack: a late push of an earlier life changes nothing.
 func TestAnotherInstanceIsAskedBack(t *testing.T) {
 	r := newRig(t)

@@ -40,7 +40,8 @@ type peer struct {
 
 	pending *pending // its push that waits for the fold
 
-	push     uint64   // token of ours under way; 0: none
+	push     uint64 // token of ours under way; 0: none
+	pushedAt int64
 	told     Version  // what that push says
 	ask      bool     // whether it is to be asked which instance lives
 	acked    *Version // the last of ours that it has made durable
@@ -154,8 +155,12 @@ func (m *Machine) compatible(p *peer) bool {
 	return p.state != nil && p.state.Shape.Profile == m.shape.Profile
 }
 
-// dueAt returns when the peer is to be told next.
+// dueAt returns when the peer is to be told next, or when a push is given up that
+// nobody has ended: a driver may lose that, and the peer must not be silent for ever.
 func (p *peer) dueAt(m *Machine) int64 {
+	if p.push != 0 {
+		return p.pushedAt + 2*m.cfg.AntiEntropyMillis
+	}
 	if p.acked != nil && *p.acked == m.own.Version && !p.ask {
 		return max(p.nextTry, p.ackAt+m.cfg.AntiEntropyMillis)
 	}
@@ -163,10 +168,15 @@ func (p *peer) dueAt(m *Machine) int64 {
 }
 
 func (m *Machine) pushTo(p *peer) {
-	if m.own == nil || p.push != 0 || m.now < p.dueAt(m) {
+	if m.own == nil || m.now < p.dueAt(m) {
 		return
 	}
-	p.push, p.told, p.ask = m.token(), m.own.Version, false
+	if p.push != 0 {
+		p.push = 0
+		p.failed(m, "nobody told how the last push ended", 0)
+		return
+	}
+	p.push, p.pushedAt, p.told, p.ask = m.token(), m.now, m.own.Version, false
 	m.actions = append(m.actions, Action{Kind: Push, Peer: p.name, Token: p.push, State: m.own})
 }
 

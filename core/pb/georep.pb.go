@@ -4461,6 +4461,8 @@ func (*ConvergeAction_Mutate) isConvergeAction_Action() {}
 
 func (*ConvergeAction_Verdict) isConvergeAction_Action() {}
 
+// ConvergeSend is to be pushed; it ends with answered or push_failed. One that has not ended after
+// twice the anti-entropy interval is taken as lost, and made again.
 type ConvergeSend struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Cluster       string                 `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`

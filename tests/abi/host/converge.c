@@ -93,7 +93,7 @@ void check_converge(void) {
     feed(eu, "{\"nowMillis\":\"1\",\"members\":{\"clusters\":[\"eu\",\"us\"]}}");
     feed(eu, "{\"nowMillis\":\"1\",\"lead\":{\"term\":\"1\"}}");
     CHECK(strstr(result(eu), "{\"push\":{\"cluster\":\"us\",\"token\":\"1\",\"state\":{\"cluster\":\"eu\""));
-    CHECK(!strcmp(result(eu), "{\"wakeAtMillis\":\"-1\"}"));
+    CHECK(!strcmp(result(eu), "{\"wakeAtMillis\":\"120001\"}"));
     feed(
         eu,
         "{\"nowMillis\":\"2\",\"received\":{\"token\":\"9\",\"state\":{\"cluster\":\"us\",\"instance\":\"i\",\"epoch\":"

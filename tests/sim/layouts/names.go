@@ -14,7 +14,7 @@ func Names() []string {
 		"fault store-conflict", "fault store-failed", "fault store-ambiguous", "fault member-joined", "fault recreated",
 		"fault unsupported", "fault half-upgraded", "fault caps-changed", "fault incompatible",
 		"fault broker-crash", "fault replaced-in-place", "fault leader-unknown", "fault wrong-leader", "fault not-forgotten",
-		"fault store-slow", "branch response-busy",
+		"fault store-slow", "fault outcome-lost", "branch response-busy",
 		"branch call-of-many", "branch call-to-leader", "branch call-failed", "branch push-moved", "branch push-replaced",
 		"branch commit-fold", "branch commit-merge", "branch commit-policy", "branch commit-mark", "branch commit-unmark",
 		"branch op-split-midpoint", "branch op-split-explicit", "branch op-rebucket", "branch op-merge",

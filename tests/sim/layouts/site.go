@@ -148,7 +148,7 @@ func (b *broker) run() {
 
 // outcome tells a topic's controller how its push ended.
 func (b *broker) outcome(o *exchange.Outcome[*converge.State]) {
-	if k := b.hosts[o.Topic]; k != nil {
+	if k := b.hosts[o.Topic]; k != nil && !b.site.w.chance("outcome-lost", 0.01) {
 		k.ended(o)
 	}
 }
