@@ -620,7 +620,7 @@ georep_status georep_dedup_status(georep_dedup dedup, void *out, uint64_t cap, u
  * is the size of the result, also when E_SPACE; call with cap 0 to learn it. */
 
 /* Protobuf bytes to proto3 JSON and back. Unknown JSON fields are an error that names them, but in an
- * ExchangeRequest and ExchangeResponse, where a newer peer may say more: there they are ignored. */
+ * ExchangeRequest, ExchangeResponse and ExchangeEvent, where a newer peer may say more: there they are ignored. */
 georep_status georep_proto_to_json(const void *name, uint32_t name_len, const void *bytes, uint32_t n, void *out,
                                    uint64_t cap, uint64_t *len, georep_error *err);
 georep_status georep_proto_from_json(const void *name, uint32_t name_len, const void *json, uint32_t n, void *out,

@@ -244,6 +244,11 @@ func TestNewerPeerIsUnderstood(t *testing.T) {
 	if a.GetProtocolVersion() != exchange.Version || !strings.Contains(a.GetAnswers()[0].GetText(), "shape.profile") {
 		t.Errorf("%v", a)
 	}
+	b, err = FromJSON("ExchangeEvent", []byte(`{"received":{"call":"2","request":{"protocolVersion":2,"cluster":"a","zone":1}}}`))
+	e := new(pb.ExchangeEvent)
+	if err != nil || Unmarshal(b, e) != nil || x.Step(e) != nil {
+		t.Errorf("a newer peer's request inside an event: %v", err)
+	}
 	deep := strings.Repeat(`{"x":`, 100_000) + "1" + strings.Repeat("}", 100_000)
 	if _, err := FromJSON("ExchangeRequest", []byte(deep)); err == nil {
 		t.Error("100,000 objects in each other are read")

@@ -51,9 +51,13 @@ func ToJSON(name string, b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// spoken are the messages with words of a peer in them. A driver may put a request that
+// it received into an event as it is.
+var spoken = map[string]bool{"ExchangeRequest": true, "ExchangeResponse": true, "ExchangeEvent": true}
+
 // FromJSON converts proto3 JSON into the bytes of the named message. A field
-// that the message does not have is an error that names it, but where a peer may be
-// newer and say more.
+// that the message does not have is an error that names it, but in a message that
+// holds what a peer said, who may be newer.
 func FromJSON(name string, text []byte) ([]byte, error) {
 	m, err := New(name)
 	if err != nil {
@@ -62,8 +66,7 @@ func FromJSON(name string, text []byte) ([]byte, error) {
 	if err := boundJSON(text); err != nil {
 		return nil, fmt.Errorf("control: %s: %w", name, err)
 	}
-	newer := name == "ExchangeRequest" || name == "ExchangeResponse"
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: newer}).Unmarshal(text, m); err != nil {
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: spoken[name]}).Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("control: %s: %w", name, err)
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)

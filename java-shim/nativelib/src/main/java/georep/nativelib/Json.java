@@ -12,7 +12,7 @@ public final class Json {
         return new String(convert(message, bytes, Native::protoToJson), StandardCharsets.UTF_8);
     }
 
-    /** The bytes of a message given as JSON; an unknown field is an error that names it. */
+    /** The bytes of a message given as JSON; an unknown field is an error that names it, but in what peers say. */
     public static byte[] toProto(String message, String json) {
         return convert(message, json.getBytes(StandardCharsets.UTF_8), Native::protoFromJson);
     }
