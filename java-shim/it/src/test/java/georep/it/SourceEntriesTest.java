@@ -21,6 +21,8 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.apache.pulsar.broker.service.Replicator;
+import org.apache.pulsar.broker.service.persistent.SegmentReplicator;
 import org.apache.pulsar.client.api.CompressionType;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.Schema;
@@ -34,16 +36,22 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Entries of every kind that clients write, as they arrive. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class SourceEntriesTest {
+    private static final int A_DAY = 86_400;
+    private static final int FRAME = 10; // of a stored entry: magic, checksum, size of its metadata
+
     private SourcePair p;
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(true);
+        p = SourcePair.start(true, s -> s.with(c ->
+                c.setDispatchRateLimiterFactoryClassName(CountingRates.class.getName())));
     }
 
     @AfterAll
@@ -369,33 +377,139 @@ class SourceEntriesTest {
         }
     }
 
-    /** The limiter is asked before a read is registered; or nothing would ever be read again. */
+    private static void rate(Cluster at, String ns, int messages, long bytes, int seconds) throws Exception {
+        at.admin().namespaces().setReplicatorDispatchRate(ns, DispatchRate.builder()
+                .dispatchThrottlingRateInMsg(messages).dispatchThrottlingRateInByte(bytes)
+                .ratePeriodInSecond(seconds).build());
+    }
+
+    private CountingRates.Counting limiter(String segment) throws Exception {
+        Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> p.a.segment(segment).getReplicators()
+                .get(p.b.name) instanceof ReplicationSource s && s instanceof Replicator r
+                && r.getRateLimiter().isPresent());
+        return CountingRates.Counting.of(p.a, segment, p.b);
+    }
+
+    /** Messages from {@code first} on, in batches of ten. */
+    private void tens(String segment, int first, int n, int keys) throws Exception {
+        try (Producer<byte[]> producer = producer(segment, c -> {
+            c.setBatchingMaxMessages(10);
+            c.setBatchingMaxPublishDelayMicros(TimeUnit.HOURS.toMicros(1));
+        })) {
+            for (int i = first; i < first + n; i++) {
+                producer.newMessage().key("k" + i % keys)
+                        .value(Publish.text(i, keys).getBytes(StandardCharsets.UTF_8)).sendAsync();
+            }
+            producer.flush();
+        }
+    }
+
+    /** What the limiter is charged is what was replicated, by either path: every message, every byte. */
     @Test
-    void dispatchRateIsHonouredAndNothingSticks() throws Exception {
-        String ns = SourcePair.NS + "-rate";
+    void theDispatchRateIsChargedForEveryMessage() throws Exception {
+        String ns = SourcePair.NS + "-charged";
         Federation.of(ns, p.a, p.b);
-        p.a.admin().namespaces().setReplicatorDispatchRate(ns, DispatchRate.builder()
-                .dispatchThrottlingRateInMsg(20).dispatchThrottlingRateInByte(-1).ratePeriodInSecond(1).build());
+        rate(p.a, ns, 100_000, 1 << 30, A_DAY);
+        for (int segments : new int[]{1, 3}) {
+            String t = "topic://" + ns + "/x" + segments;
+            Federation.topic(t, 1, p.a);
+            Federation.topic(t, segments, p.b);
+            Rise r = new Rise(p.a, p.b, "verbatim", "parts");
+            CountingRates.Counting limiter = limiter(onlySegment(t));
+            tens(onlySegment(t), 0, 120, 40);
+            assertCopied(p.a, p.b, t);
+            assertThat(r.of(segments == 1 ? "verbatim" : "parts")).isGreaterThanOrEqualTo(12);
+            assertThat(limiter.messages).hasValue(120);
+            assertThat(limiter.getAvailableDispatchRateLimitOnMsg()).isEqualTo(100_000 - 120);
+            long bytes = stored(p.b, t).stream().mapToLong(e -> FRAME + e.metadata().length + e.payload().length).sum();
+            assertThat(limiter.bytes).hasValue(bytes);
+            assertThat(limiter.getAvailableDispatchRateLimitOnByte()).isEqualTo((1 << 30) - bytes);
+        }
+    }
+
+    /** Where the limiter has nothing, nothing goes, until the rate is raised or taken away. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void nothingIsSentBeyondTheDispatchRate(int segments) throws Exception {
+        String ns = SourcePair.NS + "-rate" + segments;
+        Federation.of(ns, p.a, p.b);
+        rate(p.a, ns, 30, -1, A_DAY);
+        String t = "topic://" + ns + "/x";
+        Federation.topic(t, 1, p.a);
+        Federation.topic(t, segments, p.b);
+        String segment = onlySegment(t);
+        CountingRates.Counting limiter = limiter(segment);
+        tens(segment, 0, 100, 40);
+        awaitRefusals(limiter, 30);
+        awaitCopies(t, 30);
+
+        rate(p.a, ns, 1000, -1, A_DAY);
+        awaitCopies(t, 100);
+        assertThat(limiter.messages).hasValue(100);
+
+        rate(p.a, ns, -1, 1, A_DAY); // a batch is larger, so one goes
+        Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> limiter.getDispatchRateOnByte() == 1);
+        tens(segment, 100, 20, 1);
+        awaitRefusals(limiter, 110);
+        awaitCopies(t, 110);
+
+        p.a.admin().namespaces().removeReplicatorDispatchRate(ns);
+        awaitCopies(t, 120);
+        assertCopied(p.a, p.b, t);
+    }
+
+    private static void chunk(SourceRawProducer raw, int i) throws Exception {
+        raw.send(new MessageMetadata().setProducerName("app").setSequenceId(1).setUuid("whole").setPartitionKey("k")
+                .setPublishTime(System.currentTimeMillis()).setNumChunksFromMsg(3).setTotalChunkMsgSize(3)
+                .setChunkId(i), new byte[0], Unpooled.wrappedBuffer(new byte[]{(byte) i}));
+    }
+
+    /**
+     * Chunks 0 and 1 are in a segment that is sealed now. A new window sees that 2 is not there and sends 0 again, but
+     * only once it has read 1: what waits and takes all that the limiter has must not keep it from that.
+     */
+    @Test
+    void aDispatchRateOfOneMessageLetsAChunkedMessagePass() throws Exception {
+        String ns = SourcePair.NS + "-chunks";
+        Federation.of(ns, p.a, p.b);
         String t = "topic://" + ns + "/x";
         Federation.topic(t, 1, p.a, p.b);
-        String segment = SegmentLog.segments(p.a, t).get(0);
-        Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> p.a.segment(segment).getReplicators()
-                .get(p.b.name).getRateLimiter().isPresent());
-        try (Producer<byte[]> producer = producer(segment, c -> c.setBatchingEnabled(false))) {
-            List<CompletableFuture<?>> sent = new ArrayList<>();
-            for (int i = 0; i < 100; i++) {
-                sent.add(producer.newMessage().key("k").value(Publish.text(i, 1).getBytes(StandardCharsets.UTF_8))
-                        .sendAsync());
+        String segment = onlySegment(t);
+        String before = SegmentLog.segments(p.b, t).get(0);
+        SourceRawProducer raw = new SourceRawProducer(p.a, segment, "raw");
+        chunk(raw, 0);
+        chunk(raw, 1);
+        Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> SegmentLog.read(p.b, before).size() == 2);
+
+        rate(p.a, ns, 1, -1, 1);
+        assertThat(limiter(segment).getDispatchRateOnMsg()).isEqualTo(1);
+        SegmentReplicator old = (SegmentReplicator) p.a.segment(segment).getReplicators().get(p.b.name);
+        old.pause(true); // it would send them again at once
+        p.b.admin().scalableTopics().splitSegment(t, 0);
+        old.restart();
+        chunk(raw, 2);
+        Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
+            List<List<Integer>> logs = new ArrayList<>();
+            for (String s : SegmentLog.segments(p.b, t)) {
+                logs.add(SegmentLog.read(p.b, s).stream().map(e -> (int) e.payload()[0]).toList());
             }
-            for (CompletableFuture<?> f : sent) {
-                f.get(20, TimeUnit.SECONDS);
-            }
-        }
-        long t0 = System.nanoTime();
-        await(p.a, p.b, t, Duration.ofSeconds(60), 100);
-        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - t0))
-                .as("milliseconds for 100 entries at 20 a second")
-                .isGreaterThan(1000);
-        assertThat(StoredMessages.of(p.b, t).count(p.a.name)).isEqualTo(100);
+            assertThat(logs).as("%s", SourcePair.status(p.a, t))
+                    .containsExactlyInAnyOrder(List.of(0, 1), List.of(0, 1, 2), List.of());
+        });
+        assertThat(limiter(segment).messages).as("of the new window's").hasValue(3);
+    }
+
+    /** The limiter was asked again and again with so many messages charged, and had nothing. */
+    private static void awaitRefusals(CountingRates.Counting limiter, int charged) {
+        Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> limiter.messages.get() >= charged);
+        long before = limiter.refusals.get();
+        Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> limiter.refusals.get() >= before + 5);
+        assertThat(limiter.messages).hasValue(charged);
+    }
+
+    private void awaitCopies(String topic, int n) {
+        Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() ->
+                assertThat(StoredMessages.of(p.b, topic).count(p.a.name)).as("%s", SourcePair.status(p.a, topic))
+                        .isEqualTo(n));
     }
 }

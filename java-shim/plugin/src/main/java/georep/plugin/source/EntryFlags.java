@@ -5,9 +5,10 @@ import io.netty.buffer.ByteBuf;
 import org.apache.pulsar.client.api.transaction.TxnID;
 
 /**
- * The few metadata fields that a broker needs for what only it knows: publish time (expired by its TTL?) and
- * transaction id (aborted?). Walks the protobuf fields of one entry without allocating; on anything it does not
- * understand it stops and says "nothing known": the core judges the entry. Reused, not thread-safe.
+ * The few metadata fields that a broker needs for what only it knows: publish time (expired by its TTL?), transaction
+ * id (aborted?) and number of messages (dispatch rate). Walks the protobuf fields of one entry without allocating; on
+ * anything it does not understand it stops and says "nothing known": the core judges the entry. Reused, not
+ * thread-safe.
  *
  * <pre>
  *   [0x0e02 | u32 n | broker metadata n]? [0x0e01 | u32 crc]? [u32 m | metadata m] [payload]
@@ -17,10 +18,12 @@ public final class EntryFlags {
     private static final int MAGIC_BROKER = 0x0e02;
     private static final int MAGIC_CHECKSUM = 0x0e01;
     private static final int PUBLISH_TIME = 3;
+    private static final int MESSAGES = 11;
     private static final int TXN_LEAST = 22;
     private static final int TXN_MOST = 23;
 
     private long publishTime;
+    private int messages;
     private long txnLeast;
     private long txnMost;
     private int seen;
@@ -30,6 +33,7 @@ public final class EntryFlags {
     /** Reads an entry; its reader index is left alone. False: not understood, nothing known. */
     public boolean read(ByteBuf b) {
         publishTime = 0;
+        messages = 1;
         seen = 0;
         at = b.readerIndex();
         end = b.writerIndex();
@@ -81,6 +85,7 @@ public final class EntryFlags {
     private void keep(int field, long value) {
         switch (field) {
             case PUBLISH_TIME -> publishTime = value;
+            case MESSAGES -> messages = (int) Math.max(1, Math.min(value, Integer.MAX_VALUE));
             case TXN_LEAST -> {
                 txnLeast = value;
                 seen |= 1;
@@ -111,6 +116,11 @@ public final class EntryFlags {
     /** Milliseconds since 1970; 0 = not known. */
     public long publishTime() {
         return publishTime;
+    }
+
+    /** Messages in the entry; 1 where it is no batch, or not known. */
+    public int messages() {
+        return messages;
     }
 
     /** The transaction that the entry belongs to, or null. */

@@ -77,6 +77,11 @@ final class HeldEntries {
         return held.get(k).retainedSlice(from, length);
     }
 
+    /** What was given with an entry. */
+    Object token(EntryKey k) {
+        return held.get(k).offer.token();
+    }
+
     void release(EntryKey k) {
         HeldEntry h = held.remove(k);
         if (h != null) {

@@ -48,8 +48,14 @@ public final class SegmentSession {
         /** The last position of the log now. */
         Position logEnd();
 
-        /** Reads up to so many entries and bytes, if no read is under way; ends in {@link SegmentSession#offer}. */
-        void read(int entries, long bytes);
+        /**
+         * Reads up to so many entries and bytes, if no read is under way; ends in {@link SegmentSession#offer}. False:
+         * nothing, because what was read and is not sent yet takes all that the dispatch rate has.
+         */
+        boolean read(int entries, long bytes);
+
+        /** After such an answer, where what was read cannot be sent before more of it is: reads one entry more. */
+        void readOn(long bytes);
 
         /** Deletes positions from the cursor; ends in {@link SegmentSession#deleted}. */
         void delete(List<Position> positions);
@@ -57,8 +63,8 @@ public final class SegmentSession {
         /** The entry is not needed any more. */
         void released(Entry entry, Object token);
 
-        /** An entry or a part of one was handed to a producer. */
-        void sent(int bytes);
+        /** So many messages and bytes, an entry or a part of one, were handed to a producer. */
+        void sent(Object token, int messages, int bytes);
 
         /** True when the cursor does not have the position (any more): deleted, expired or cleared. */
         boolean gone(Position p);

@@ -475,16 +475,26 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         sentBytes.put(id, length);
         inFlightDelta += length;
         senders.to(actions.segment(i)).send(id, k.ledger(), k.entry(), actions.messages(i), header, payload);
-        host.sent(headerLength + length);
+        host.sent(held.token(k), actions.messages(i), headerLength + length);
     }
 
     private void read() {
         int entries = window.wantEntries();
         if (entries > 0 && budget.room(remoteNumber, this)) {
-            host.read(entries, window.wantBytes());
-        } else if (entries > 0 && (held.isEmpty() || sentBytes.isEmpty() && waitsForChunks())) {
-            host.read(1, window.wantBytes()); // whatever others hold, every segment moves on
+            read(entries);
+        } else if (entries > 0 && (held.isEmpty() || onlyReadingHelps())) {
+            read(1); // whatever others hold, every segment moves on
         }
+    }
+
+    private void read(int entries) {
+        if (!host.read(entries, window.wantBytes()) && onlyReadingHelps()) {
+            host.readOn(window.wantBytes());
+        }
+    }
+
+    private boolean onlyReadingHelps() {
+        return sentBytes.isEmpty() && waitsForChunks();
     }
 
     /** What is held is stored and waits for the last chunk of its message: nothing but reading on ends that. */

@@ -45,6 +45,17 @@ class EntryFlagsTest {
     }
 
     @Test
+    void countsMessages() {
+        EntryFlags f = new EntryFlags();
+        f.read(entry(metadata().setNumMessagesInBatch(250)));
+        assertThat(f.messages()).isEqualTo(250);
+        f.read(entry(metadata()));
+        assertThat(f.messages()).isEqualTo(1);
+        f.read(entry(metadata().setNumMessagesInBatch(-3)));
+        assertThat(f.messages()).isEqualTo(1);
+    }
+
+    @Test
     void forgetsTheEntryBefore() {
         EntryFlags f = new EntryFlags();
         f.read(entry(metadata().setTxnidLeastBits(11).setTxnidMostBits(22)));

@@ -3,6 +3,7 @@ package org.apache.pulsar.broker.service.persistent;
 
 import georep.plugin.source.EntryFlags;
 import georep.plugin.source.OldestEntry;
+import georep.plugin.source.ReadAllowance;
 import georep.plugin.source.ReplicationSource;
 import georep.plugin.source.ReplicationStatus;
 import georep.plugin.source.SegmentSession;
@@ -10,6 +11,7 @@ import georep.plugin.source.SourceBroker;
 import georep.plugin.source.SourceIdentity;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -24,12 +26,14 @@ import org.apache.bookkeeper.mledger.ManagedLedgerException.NoMoreEntriesToReadE
 import org.apache.bookkeeper.mledger.Position;
 import org.apache.bookkeeper.mledger.impl.ManagedCursorImpl;
 import org.apache.pulsar.broker.PulsarServerException;
+import org.apache.pulsar.broker.ServiceConfiguration;
 import org.apache.pulsar.broker.service.BrokerService;
 import org.apache.pulsar.client.admin.PulsarAdmin;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.transaction.TxnID;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.policies.data.DispatchRate;
 
 /**
  * Replicator of one segment to one remote cluster. The broker sees an ordinary PersistentReplicator (it casts every
@@ -38,8 +42,9 @@ import org.apache.pulsar.common.naming.TopicName;
  *
  * <p>The stock bookkeeping of reads (InFlightTask: permits, rewinds, the wait for a pending read) is kept, because
  * disconnecting and terminating rely on it; an entry counts as completed when the window releases it. The stock
- * decision when to read is replaced: the window says how much it wants. Stock code registers a read before it asks the
- * rate limiter, and then waits for ever for a read that was never begun; here the limiter is asked first.
+ * decision when to read is replaced: the window says how much it wants, {@link ReadAllowance} how much of that the
+ * dispatch rate lets pass. Stock code registers a read before it asks the rate limiter, and then waits for ever for a
+ * read that was never begun; here the limiter is asked first, and charged for every message, not for every entry.
  */
 public class SegmentReplicator extends PersistentReplicator
         implements SegmentSession.Segment, ReplicationSource, ReplicationStatus.Replicator {
@@ -47,11 +52,16 @@ public class SegmentReplicator extends PersistentReplicator
     private static final int CURSOR_RETRY_MILLIS = 1000;
     private static final int READ_AGAIN_MILLIS = 500;
 
+    /** Goes with an entry through the window. */
+    private record Taken(InFlightTask task, ReadAllowance.Claim claim) { }
+
     private final ReplicatedSegmentTopic segmentTopic;
     private final PulsarAdmin remoteAdmin;
     private final SourceBroker source;
     private final TopicName name;
     private final EntryFlags flags = new EntryFlags();
+    private final ReadAllowance allowance = new ReadAllowance();
+    private DispatchRate rate; // as the limiter has it
     private final OldestEntry oldest;
     private final CursorLapse lapse;
     private volatile long leftBefore; // positions that had left the cursor when the session began
@@ -77,6 +87,7 @@ public class SegmentReplicator extends PersistentReplicator
         this.source = SourceBroker.of(bs.pulsar());
         source.status().add(this);
         constructed = true; // the stock constructor has called startProducer before the fields above were set
+        updateRateLimiter();
         startProducer();
     }
 
@@ -206,33 +217,69 @@ public class SegmentReplicator extends PersistentReplicator
         return true;
     }
 
+    /** At any change of a policy, and a limiter that is updated begins with all that it may have. */
     @Override
-    public void read(int wantEntries, long wantBytes) {
-        if (state != State.Started || pausing.get()) {
-            return;
-        }
-        int entries = Math.min(wantEntries, brokerService.pulsar().getConfiguration().getDispatcherMaxReadBatchSize());
-        long bytes = Math.min(wantBytes, brokerService.pulsar().getConfiguration().getDispatcherMaxReadSizeBytes());
-        Optional<DispatchRateLimiter> limiter = dispatchRateLimiter.filter(
-                DispatchRateLimiter::isDispatchRateLimitingEnabled);
-        if (limiter.isPresent()) {
-            long messages = limiter.get().getAvailableDispatchRateLimitOnMsg();
-            long size = limiter.get().getAvailableDispatchRateLimitOnByte();
-            if (messages == 0 || size == 0) {
-                readAfterPause(LIMITER_RETRY_MILLIS);
+    public void updateRateLimiter() {
+        synchronized (inFlightTasks) {
+            DispatchRate now = topic.getReplicatorDispatchRate();
+            if (!constructed || Objects.equals(now, rate)) {
                 return;
             }
-            entries = messages < 0 ? entries : (int) Math.min(entries, messages);
-            bytes = size < 0 ? bytes : Math.min(bytes, size);
+            rate = now;
+            super.updateRateLimiter();
+        }
+        cancelWaitingRead(); // it was granted by the rate before
+        readMoreEntries();
+    }
+
+    private Optional<DispatchRateLimiter> limiter() {
+        return dispatchRateLimiter.filter(DispatchRateLimiter::isDispatchRateLimitingEnabled);
+    }
+
+    @Override
+    public boolean read(int wantEntries, long wantBytes) {
+        return pausing.get() || read(wantEntries, wantBytes, allowance);
+    }
+
+    @Override
+    public void readOn(long wantBytes) {
+        read(1, wantBytes, new ReadAllowance()); // as if nothing had been read
+    }
+
+    private boolean read(int wantEntries, long wantBytes, ReadAllowance by) {
+        if (state != State.Started) {
+            return true;
         }
         if (cursor.getManagedLedger().isTerminated() && !cursor.hasMoreEntries()) {
             tellEnd(); // a waiting read would fail for ever
-            return;
+            return true;
         }
-        InFlightTask task = register(entries);
-        if (task != null) {
-            cursor.asyncReadEntriesOrWait(task.getReadingEntries(), bytes, this, task, topic.getMaxReadPosition());
+        ServiceConfiguration c = brokerService.pulsar().getConfiguration();
+        int entries = Math.min(wantEntries, c.getDispatcherMaxReadBatchSize());
+        long bytes = Math.min(wantBytes, c.getDispatcherMaxReadSizeBytes());
+        Optional<DispatchRateLimiter> limiter = limiter();
+        InFlightTask task;
+        synchronized (inFlightTasks) {
+            if (waitForCursorRewindingRefCnf > 0 || state != State.Started || hasPendingRead()
+                    || limiter.isPresent() && handingOver.get() > 0) { // until what it brings has its claim
+                return true; // comes by again when that is over
+            }
+            if (limiter.isPresent()) {
+                ReadAllowance.Grant g = by.grant(entries, bytes, limiter.get()::getAvailableDispatchRateLimitOnMsg,
+                        limiter.get()::getAvailableDispatchRateLimitOnByte);
+                if (g.entries() == 0) {
+                    readAfterPause(LIMITER_RETRY_MILLIS);
+                    return !g.claimed();
+                }
+                entries = g.entries();
+                bytes = g.bytes();
+            }
+            // the window has the say: it may hold more chunks of one message than the queue has places
+            int permits = Math.min(entries, Math.max(1, producerQueueSize - getInflightMessagesCount()));
+            task = createOrRecycleInFlightTaskIntoQueue(cursor.getReadPosition(), permits);
         }
+        cursor.asyncReadEntriesOrWait(task.getReadingEntries(), bytes, this, task, topic.getMaxReadPosition());
+        return true;
     }
 
     /** A read moves the cursor before its entries arrive: the end is told when none is on its way. */
@@ -271,7 +318,7 @@ public class SegmentReplicator extends PersistentReplicator
             handingOver.decrementAndGet();
             segmentTopic.reads(remoteCluster).ended();
         }
-        if (cursor.getManagedLedger().isTerminated()) {
+        if (cursor.getManagedLedger().isTerminated() || limiter().isPresent()) {
             readMoreEntries();
         }
     }
@@ -283,18 +330,6 @@ public class SegmentReplicator extends PersistentReplicator
                 pausing.set(false);
                 readMoreEntries();
             }, millis, TimeUnit.MILLISECONDS);
-        }
-    }
-
-    /** A read of up to so many entries, or null when one is under way or a rewind is. */
-    private InFlightTask register(int entries) {
-        synchronized (inFlightTasks) {
-            if (waitForCursorRewindingRefCnf > 0 || state != State.Started || hasPendingRead()) {
-                return null;
-            }
-            // the window has the say: it may hold more chunks of one message than the queue has places
-            int permits = Math.min(entries, Math.max(1, producerQueueSize - getInflightMessagesCount()));
-            return createOrRecycleInFlightTaskIntoQueue(cursor.getReadPosition(), permits);
         }
     }
 
@@ -329,7 +364,7 @@ public class SegmentReplicator extends PersistentReplicator
     protected boolean replicateEntries(List<Entry> entries, InFlightTask task) {
         SegmentSession s = session;
         if (s == null || task.isSkipReadResultDueToCursorRewind() || state != State.Started) {
-            entries.forEach(e -> released(e, task));
+            entries.forEach(e -> give(e, task));
             return false;
         }
         List<SegmentSession.Offer> offers = new ArrayList<>(entries.size());
@@ -341,6 +376,7 @@ public class SegmentReplicator extends PersistentReplicator
             readAgain(entries, task, e);
             return false;
         }
+        allowance.arrived(offers.stream().map(o -> ((Taken) o.token()).claim()).toList());
         s.offer(offers);
         return true;
     }
@@ -354,7 +390,7 @@ public class SegmentReplicator extends PersistentReplicator
                 cursor.seek(entries.get(0).getPosition());
             }
         }
-        entries.forEach(e -> released(e, task));
+        entries.forEach(e -> give(e, task));
     }
 
     /** What only the broker knows about an entry; called by one read at a time. */
@@ -370,12 +406,19 @@ public class SegmentReplicator extends PersistentReplicator
         if (txn != null && topic.isTxnAborted(txn, e.getPosition())) {
             bits |= SegmentSession.TXN_ABORTED;
         }
-        return new SegmentSession.Offer(e, task, bits, flags.publishTime());
+        var claim = new ReadAllowance.Claim(understood ? flags.messages() : 1, e.getLength());
+        return new SegmentSession.Offer(e, new Taken(task, claim), bits, flags.publishTime());
     }
 
     @Override
-    public void released(Entry entry, Object task) {
-        ((InFlightTask) task).incCompletedEntries();
+    public void released(Entry entry, Object token) {
+        Taken t = (Taken) token;
+        allowance.released(t.claim());
+        give(entry, t.task());
+    }
+
+    private static void give(Entry entry, InFlightTask task) {
+        task.incCompletedEntries();
         entry.release();
     }
 
@@ -434,8 +477,9 @@ public class SegmentReplicator extends PersistentReplicator
     }
 
     @Override
-    public void sent(int bytes) {
-        dispatchRateLimiter.ifPresent(l -> l.consumeDispatchQuota(1, bytes));
+    public void sent(Object token, int messages, int bytes) {
+        dispatchRateLimiter.ifPresent(l -> l.consumeDispatchQuota(messages, bytes));
+        allowance.sent(((Taken) token).claim(), messages);
         msgOut.recordEvent(bytes);
         stats.incrementMsgOutCounter();
         stats.incrementBytesOutCounter(bytes);
