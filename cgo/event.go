@@ -70,7 +70,7 @@ func (b *windowBox) event(ev *C.georep_event) error {
 	case C.GEOREP_EV_TICK:
 		b.Tick(int64(ev.millis))
 	case C.GEOREP_EV_BLOCK:
-		if ev.code < C.GEOREP_BLOCK_HANDSHAKE || ev.code > C.GEOREP_BLOCK_INCOMPATIBLE {
+		if ev.code < C.GEOREP_BLOCK_HANDSHAKE || ev.code > C.GEOREP_BLOCK_DENIED {
 			return badCode(ev)
 		}
 		b.Block(window.Block(ev.code))

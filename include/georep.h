@@ -442,6 +442,7 @@ GEOREP_ASSERT(sizeof(georep_event) == 96, "georep_event");
 #define GEOREP_BLOCK_HANDSHAKE 1
 #define GEOREP_BLOCK_UNSUPPORTED 2
 #define GEOREP_BLOCK_INCOMPATIBLE 3
+#define GEOREP_BLOCK_DENIED 4 /* the remote refuses this cluster's credentials */
 
 typedef struct georep_action {
     uint32_t kind;    /* GEOREP_DO_* */

@@ -41,10 +41,11 @@ One line for each segment and remote:
 STATE      replicating; starting: waits for the handshake or for its parents;
            draining, drained: sealed, with and without backlog;
            stalled: stands still; paused: by an operator; unsupported: the remote
-           does not run the plugin; incompatible: the remote may not be written to
-WAITS FOR  what the next entry waits for: handshake, parent-drain (the gate is
-           closed), paused, parked, budget, watermark, schema, destination, layout,
-           chunks
+           does not run the plugin; incompatible: the remote may not be written to;
+           denied: the remote refuses this cluster's credentials
+WAITS FOR  what the next entry waits for: handshake, credentials, parent-drain (the
+           gate is closed), paused, parked, budget, watermark, schema, destination,
+           layout, chunks
 BACKLOG    entries that are not deleted from the replication cursor
 DELAY      age of the oldest entry that is not replicated; "?" is not known
 PARKED     entries that wait for an operator, see georep parked

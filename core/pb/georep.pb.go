@@ -1476,7 +1476,7 @@ func (x *Counter) GetValue() uint64 {
 
 type WindowStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// starting, replicating, stalled, paused, unsupported, incompatible
+	// starting, replicating, stalled, paused, unsupported, incompatible, denied
 	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
 	// What the hand-over point waits for, kebab-case; empty = nothing.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`

@@ -38,6 +38,7 @@ const (
 	BlockHandshake    Block = 1 // the remote has not answered yet
 	BlockUnsupported  Block = 2 // the remote does not run the plugin
 	BlockIncompatible Block = 3 // it does, and must not be written to
+	BlockDenied       Block = 4 // it refuses this cluster's credentials
 )
 
 // ActionKind tells what the driver has to do.

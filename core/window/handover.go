@@ -37,6 +37,8 @@ func (w *Window) step(r *ready) bool {
 
 func (w *Window) mayHandOver() bool {
 	switch {
+	case w.block == BlockDenied:
+		w.waiting = waitCredentials
 	case w.block != BlockNone || w.remote == nil:
 		w.waiting = waitHandshake
 	case !w.gate:

@@ -107,7 +107,8 @@ func (s *script) command(f []string, out *strings.Builder) error {
 	case "gate":
 		s.w.SetGate(f[1] == "open")
 	case "block":
-		s.w.Block(map[string]Block{"handshake": BlockHandshake, "unsupported": BlockUnsupported, "incompatible": BlockIncompatible}[f[1]])
+		s.w.Block(map[string]Block{"handshake": BlockHandshake, "unsupported": BlockUnsupported, "incompatible": BlockIncompatible,
+			"denied": BlockDenied}[f[1]])
 	case "pause":
 		s.w.Pause(f[1] == "on")
 	case "offer":

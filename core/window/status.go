@@ -21,10 +21,11 @@ const (
 	waitDestination
 	waitLayout
 	waitUnit
+	waitCredentials
 )
 
 var waitNames = [...]string{"", "handshake", "parent-drain", "paused", "parked", "budget", "watermark",
-	"schema", "destination", "layout", "chunks"}
+	"schema", "destination", "layout", "chunks", "credentials"}
 
 // State is what an operator sees of a replicator.
 type State uint8
@@ -37,9 +38,10 @@ const (
 	Paused       State = 4
 	Unsupported  State = 5 // the remote does not run the plugin
 	Incompatible State = 6 // the remote must not be written to
+	Denied       State = 7 // the remote refuses this cluster's credentials
 )
 
-var stateNames = [...]string{"", "starting", "replicating", "stalled", "paused", "unsupported", "incompatible"}
+var stateNames = [...]string{"", "starting", "replicating", "stalled", "paused", "unsupported", "incompatible", "denied"}
 
 // String returns the state in lower case.
 func (s State) String() string { return stateNames[s] }
@@ -140,6 +142,8 @@ func (w *Window) state() State {
 		return Unsupported
 	case w.block == BlockIncompatible:
 		return Incompatible
+	case w.block == BlockDenied:
+		return Denied
 	case w.paused:
 		return Paused
 	case w.block != BlockNone || w.remote == nil || !w.gate:

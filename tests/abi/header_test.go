@@ -64,7 +64,7 @@ func TestConstantsAreTheCores(t *testing.T) {
 		"WATERMARK_FAILED": int(window.WatermarkFailed),
 
 		"BLOCK_HANDSHAKE": int(window.BlockHandshake), "BLOCK_UNSUPPORTED": int(window.BlockUnsupported),
-		"BLOCK_INCOMPATIBLE": int(window.BlockIncompatible),
+		"BLOCK_INCOMPATIBLE": int(window.BlockIncompatible), "BLOCK_DENIED": int(window.BlockDenied),
 
 		"DO_SEND": int(window.Send), "DO_DELETE": int(window.Delete), "DO_RELEASE": int(window.Release),
 		"DO_ASK_BUDGET": int(window.AskBudget), "DO_RETURN_BUDGET": int(window.ReturnBudget),

@@ -64,6 +64,37 @@ func TestTableNamesExistingTests(t *testing.T) {
 	}
 }
 
+// TestFailuresNameExistingTests does the same for the second table, whose rows
+// have no numbers.
+func TestFailuresNameExistingTests(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "## Failures of clusters")
+	if !found {
+		t.Fatal("no second table")
+	}
+	n := 0
+	for line := range strings.Lines(section) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| ---") || strings.HasPrefix(line, "| failure |") {
+			continue
+		}
+		n++
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		links := link.FindAllStringSubmatch(cells[len(cells)-1], -1)
+		if len(cells) != 3 || len(links) == 0 {
+			t.Errorf("failure %d has %d cells and %d tests: %s", n, len(cells), len(links), line)
+		}
+		for _, l := range links {
+			checkTest(t, n, l[1], l[2])
+		}
+	}
+	if n == 0 {
+		t.Error("the second table has no row")
+	}
+}
+
 func checkTest(t *testing.T, row int, name, file string) {
 	t.Helper()
 	src, err := os.ReadFile(file)

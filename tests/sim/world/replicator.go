@@ -128,7 +128,7 @@ func (rp *replicator) learnRemote() {
 		w.after(w.delay(4), func() {
 			if !rp.stopped {
 				rp.event()
-				rp.win.Block(window.Block(1 + w.rng.IntN(3)))
+				rp.win.Block(window.Block(1 + w.rng.IntN(4)))
 				rp.wake()
 			}
 		})

@@ -75,6 +75,7 @@ func TestState(t *testing.T) {
 		{"SEALED", "paused", 0, false, "paused", false},
 		{"ACTIVE", "stalled", 9, false, "stalled", false},
 		{"ACTIVE", "unsupported", 0, false, "unsupported", false},
+		{"ACTIVE", "denied", 0, false, "denied", false},
 		{"ACTIVE", "a-later-one", 0, false, "a-later-one", false},
 	} {
 		r := &Remote{Backlog: c.backlog, Stalled: c.stalled}

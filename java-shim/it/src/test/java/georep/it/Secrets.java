@@ -9,7 +9,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.time.Instant;
 import java.util.Base64;
+import java.util.Date;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -63,6 +65,11 @@ final class Secrets {
     /** A token of this role. */
     String token(String role) {
         return AuthTokenUtils.createToken(key, role, Optional.empty());
+    }
+
+    /** One that is good until then. */
+    String token(String role, Instant until) {
+        return AuthTokenUtils.createToken(key, role, Optional.of(Date.from(until)));
     }
 
     /** Token authentication and authorization; "admin" is the super-user and the brokers' own role. */

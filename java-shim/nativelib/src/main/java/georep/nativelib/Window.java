@@ -43,6 +43,7 @@ public final class Window extends NativeHandle {
     public static final int BLOCK_HANDSHAKE = 1;
     public static final int BLOCK_UNSUPPORTED = 2;
     public static final int BLOCK_INCOMPATIBLE = 3;
+    public static final int BLOCK_DENIED = 4;
 
     private final Scratch scratch = new Scratch();
     private final EventBuffer events = new EventBuffer();

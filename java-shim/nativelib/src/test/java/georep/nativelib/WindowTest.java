@@ -282,6 +282,9 @@ class WindowTest {
         step(window);
         assertThat(window.wantEntries()).isZero();
         assertThat(window.statusJson()).contains("\"state\":\"incompatible\"");
+        window.block(Window.BLOCK_DENIED);
+        step(window);
+        assertThat(window.statusJson()).contains("\"state\":\"denied\",\"reason\":\"credentials\"");
     }
 
     /** A layout is applied at once: a block collected before it must not come after it, or it would last for ever. */

@@ -7,6 +7,7 @@ import georep.nativelib.Json;
 import georep.nativelib.Peer;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.source.PeerClient;
+import georep.plugin.source.RemoteClients;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,7 +15,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
-import org.apache.pulsar.client.admin.PulsarAdmin;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.policies.data.ClusterData;
 import org.apache.pulsar.common.util.FutureUtil;
@@ -50,11 +50,7 @@ public final class GoneStreams {
     }
 
     private PeerClient client(String remote, Optional<ClusterData> data) {
-        PulsarAdmin admin = pulsar.getBrokerService().getClusterPulsarAdmin(remote, data);
-        if (admin == null) {
-            throw new IllegalStateException("no admin client for " + remote);
-        }
-        return PeerClient.of(admin);
+        return PeerClient.of(RemoteClients.of(plugin).get(remote, data).admin());
     }
 
     private CompletableFuture<Void> forgetAt(PeerClient remote) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.control;
 
+import georep.plugin.source.SourceBroker;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -70,6 +71,7 @@ public final class PolicyWatch implements AutoCloseable {
     }
 
     private void clustersChanged() {
+        SourceBroker.of(pulsar).checkClients();
         pulsar.getBrokerService().forEachTopic(t -> {
             if (t instanceof ReplicatedSegmentTopic segment) {
                 segment.checkReplication().exceptionally(e -> {

@@ -3,6 +3,7 @@ package georep.plugin.source;
 
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.apache.pulsar.client.impl.ClientCnx;
 import org.apache.pulsar.client.impl.DagWatchSession;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
@@ -32,21 +33,25 @@ final class RemoteLayoutWatch implements AutoCloseable {
     private final PulsarClientImpl client;
     private final TopicName topic;
     private final Listener listener;
+    private final Consumer<Throwable> failures;
     private final Retry retry = new Retry(500, 60_000);
     private long session;
     private ClientCnx cnx;
     private boolean closed;
 
-    RemoteLayoutWatch(PulsarClientImpl client, TopicName topic, Listener listener) {
+    /** @param failures is told why there is no connection; on a connection's thread, must not block */
+    RemoteLayoutWatch(PulsarClientImpl client, TopicName topic, Listener listener, Consumer<Throwable> failures) {
         this.client = client;
         this.topic = topic;
         this.listener = listener;
+        this.failures = failures;
     }
 
     /** Begins watching. */
     void start() {
         client.getConnection(topic.toString()).whenComplete((c, e) -> {
             if (e != null) {
+                failures.accept(e);
                 again(0, String.valueOf(e));
             } else if (!c.isSupportsScalableTopics()) {
                 again(0, "the remote broker has no scalable topics");

@@ -56,6 +56,7 @@ final class RemoteQuestions {
                     failure = bad;
                 }
             }
+            remote.failure(failure);
             LOG.debug("[{}] watermark of remote segment {}: {}", localSegment, segment, failure.toString());
             asker.watermark(segment, Window.WATERMARK_FAILED, 0, 0, 0);
         });
@@ -88,6 +89,7 @@ final class RemoteQuestions {
             if (e == null) {
                 asker.schemaMapped(version, there);
             } else {
+                remote.failure(e);
                 LOG.warn("[{}] schema version cannot be used at the remote: {}", localSegment, e.toString());
                 asker.schemaFailed(version, e.toString());
             }

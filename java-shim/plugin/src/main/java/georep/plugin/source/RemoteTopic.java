@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.pulsar.client.admin.PulsarAdminException;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
+import org.apache.pulsar.client.impl.VerbatimProducer;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.scalable.HashRange;
 import org.apache.pulsar.common.scalable.SegmentTopicName;
@@ -29,12 +30,14 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>
  *   local layout known -> POST state (ours) -> theirs -> core: may we write?
- *        no plugin / incompatible: told to the segments, asked again with pauses of up to minutes
+ *        no plugin / incompatible / denied: told to the segments, asked again with pauses of up to minutes
  *        supported:                layout to the segments; epochs watched; a new epoch -> POST state again
  * </pre>
  */
 final class RemoteTopic {
     private static final Logger LOG = LoggerFactory.getLogger(RemoteTopic.class);
+    private static final int UNAUTHORIZED = 401;
+    private static final int FORBIDDEN = 403;
     private static final int NOT_FOUND = 404;
 
     /**
@@ -53,7 +56,7 @@ final class RemoteTopic {
         /** Nothing may be written; why is one of Window's BLOCK numbers. */
         void onBlocked(int why, String reason);
 
-        /** The broker has closed its client for the remote: the replicator has to be made anew. */
+        /** The client for the remote is closed or out of date: the replicator has to be made anew. */
         void onClientClosed();
     }
 
@@ -82,6 +85,7 @@ final class RemoteTopic {
     private State state;
     private int block = Window.BLOCK_HANDSHAKE;
     private String reason = "handshake";
+    private String denial; // what the remote refuses this cluster's credentials for although the handshake passed
 
     RemoteTopic(SourceBroker broker, TopicName topic, String remote, PulsarClientImpl client, PeerClient peer,
                 LocalTopic local) {
@@ -128,6 +132,10 @@ final class RemoteTopic {
         listeners.remove(l);
     }
 
+    String remote() {
+        return remote;
+    }
+
     PulsarClientImpl client() {
         return client;
     }
@@ -152,7 +160,7 @@ final class RemoteTopic {
 
     /** "supported", or why not. */
     synchronized String status() {
-        return block == 0 ? "supported" : reason;
+        return block != 0 ? reason : denial != null ? denial : "supported";
     }
 
     // ---- handshake
@@ -168,16 +176,59 @@ final class RemoteTopic {
         ask();
     }
 
-    /** A call to the remote failed: it may be that the broker has closed its client. */
+    /** The cluster may have been removed, or have other addresses or credentials. */
     void checkClient() {
-        if (client.isClosed()) {
+        if (ended()) {
             ask();
         }
     }
 
+    private boolean ended() {
+        return client.isClosed() || !broker.clients().isCurrent(remote, client);
+    }
+
+    /** A session, the watch or a call failed. Where that was for our credentials, the handshake tells more. */
+    void failure(Throwable e) {
+        checkClient();
+        if (!denies(FutureUtil.unwrapCompletionException(e))) {
+            return;
+        }
+        synchronized (this) {
+            if (closed || block != 0) {
+                return; // asked again by the timer
+            }
+            boolean known = denial != null;
+            denial = text(e);
+            if (known) {
+                return;
+            }
+            LOG.warn("[{}] {}", topic, denial);
+        }
+        ask();
+    }
+
+    /** A session was opened: the remote takes our credentials. */
+    void admitted() {
+        synchronized (this) {
+            denial = null;
+        }
+    }
+
+    private static boolean denies(Throwable e) {
+        int code = e instanceof PulsarAdminException p ? p.getStatusCode() : 0;
+        return code == UNAUTHORIZED || code == FORBIDDEN || VerbatimProducer.isDenied(e);
+    }
+
+    /** What went wrong, for status; the credentials are named where it is them. */
+    String text(Throwable e) {
+        Throwable cause = FutureUtil.unwrapCompletionException(e);
+        return denies(cause) ? remote + " refuses this cluster's credentials: "
+                + String.valueOf(cause.getMessage()).replaceAll("\\s+", " ") : cause.toString();
+    }
+
     private void ask() {
         LocalTopic.Snapshot mine = local.snapshot();
-        boolean ended = client.isClosed(); // the cluster was removed, and maybe added with other addresses
+        boolean ended = ended();
         synchronized (this) {
             if (closed || mine == null) {
                 return; // asked again when the local layout is read
@@ -236,12 +287,15 @@ final class RemoteTopic {
                 schemas.forget();
             }
             state = s;
+            if (block == Window.BLOCK_DENIED) {
+                denial = null;
+            }
             block = 0;
             reason = "supported";
             soon.reset();
             seldom.reset();
             if (watch == null) {
-                start = watch = new RemoteLayoutWatch(client, topic, this::onEpoch);
+                start = watch = new RemoteLayoutWatch(client, topic, this::onEpoch, this::failure);
             }
             if (askAgain || watchedEpoch > s.epoch) {
                 again(soon);
@@ -272,8 +326,8 @@ final class RemoteTopic {
         int code = e instanceof PulsarAdminException p ? p.getStatusCode() : 0;
         if (code == NOT_FOUND || code == 405) {
             blocked(Window.BLOCK_UNSUPPORTED, "no plugin or no such topic in " + remote, seldom);
-        } else if (code == 401 || code == 403) {
-            blocked(Window.BLOCK_UNSUPPORTED, remote + " refuses this cluster's role: " + e.getMessage(), seldom);
+        } else if (denies(e)) {
+            blocked(Window.BLOCK_DENIED, text(e), seldom);
         } else {
             synchronized (this) {
                 asking = false;
@@ -292,7 +346,7 @@ final class RemoteTopic {
             if (closed) {
                 return;
             }
-            if (block != why || !text.equals(reason)) {
+            if (block != why || !withoutNumbers(text).equals(withoutNumbers(reason))) { // a token expired 5 s ago, 6 s
                 LOG.warn("[{}] nothing is written to {}: {}", topic, remote, text);
             }
             block = why;
@@ -300,6 +354,10 @@ final class RemoteTopic {
             again(pause);
             listeners.forEach(l -> l.onBlocked(why, text));
         }
+    }
+
+    private static String withoutNumbers(String text) {
+        return text.replaceAll("[0-9]+", "");
     }
 
     /** Under the lock. */
@@ -318,6 +376,7 @@ final class RemoteTopic {
     private void onEpoch(long epoch) {
         synchronized (this) {
             watchedEpoch = epoch;
+            denial = null;
             if (state != null && state.epoch == epoch) {
                 return;
             }

@@ -179,11 +179,11 @@ public final class ReplicationStatus {
 
     /** What a segment without progress waits for: kebab-case, of a small set. */
     static String stallReason(Replicator r) {
-        if (!"supported".equals(r.remoteStatus())) {
-            return "remote";
-        }
         String w = r.windowStatusJson();
         String reason = w == null ? "starting" : parse(w).path("reason").asText();
+        if (!"supported".equals(r.remoteStatus()) && !reason.equals("credentials")) {
+            return "remote";
+        }
         return reason.isEmpty() ? "no-receipt" : reason; // nothing is waited for but what was sent
     }
 

@@ -138,7 +138,7 @@ final class SegmentSender implements VerbatimProducer.Owner {
         } catch (RuntimeException e) {
             state = State.IDLE;
             failed();
-            failWaiting(e.toString());
+            failWaiting(e);
             return;
         }
         producer = p;
@@ -157,6 +157,7 @@ final class SegmentSender implements VerbatimProducer.Owner {
     private void opened() {
         state = State.OPEN;
         openRetry.reset();
+        remote.admitted();
         Send s;
         while ((s = waiting.poll()) != null) {
             pass(s);
@@ -178,14 +179,15 @@ final class SegmentSender implements VerbatimProducer.Owner {
                 return null; // asked again when the next session is refused
             });
         }
-        failWaiting(e.toString());
+        failWaiting(e);
         becameIdle();
     }
 
-    private void failWaiting(String why) {
-        LOG.debug("{} to {}/{}: {}", producerName, remote.status(), segment, why);
-        sink.trouble(segment, why);
-        remote.checkClient();
+    private void failWaiting(Throwable why) {
+        String text = remote.text(why);
+        LOG.debug("{} to {}/{}: {}", producerName, remote.status(), segment, text);
+        sink.trouble(segment, text);
+        remote.failure(why);
         Send s;
         while ((s = waiting.poll()) != null) {
             s.release();

@@ -6,6 +6,7 @@ import georep.plugin.GeorepConfig;
 import georep.plugin.GeorepPlugin;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -15,18 +16,22 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.apache.pulsar.broker.PulsarServerException;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.client.admin.PulsarAdmin;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.scalable.SegmentTopicName;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What all replicators of one broker share: threads, timer, budget, and the topics that they replicate with their
  * remotes. One per broker, a service of the plugin. Thread-safe.
  */
 public final class SourceBroker implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(SourceBroker.class);
     private static final int MAX_SWEEP_SECONDS = 15;
     private static final int IDLE_THREAD_SECONDS = 30;
 
@@ -40,6 +45,7 @@ public final class SourceBroker implements AutoCloseable {
     private final BudgetService budget;
     private final ReplicationStatus status;
     private final ParkedPositions parked = new ParkedPositions();
+    private final RemoteClients clients;
     private final ScheduledFuture<?> sweep;
     private final long startNanos = System.nanoTime();
     private final Map<TopicName, LocalTopic> locals = new HashMap<>();
@@ -49,6 +55,7 @@ public final class SourceBroker implements AutoCloseable {
         this.plugin = plugin;
         this.pulsar = plugin.pulsar();
         this.config = plugin.config();
+        this.clients = RemoteClients.of(plugin);
         String name = "georep-" + pulsar.getConfiguration().getClusterName();
         ThreadPoolExecutor pool = new ThreadPoolExecutor(config.threads(), config.threads(), IDLE_THREAD_SECONDS,
                 TimeUnit.SECONDS, new LinkedBlockingQueue<>(), new DefaultThreadFactory(name, true));
@@ -60,9 +67,28 @@ public final class SourceBroker implements AutoCloseable {
         this.budget = new BudgetService(config, timer);
         this.status = new ReplicationStatus(this);
         int sweepSeconds = Math.max(1, Math.min(config.idleProducerSeconds() / 2, MAX_SWEEP_SECONDS));
-        this.sweep = timer.scheduleWithFixedDelay(() -> status.closeIdleProducers(
-                TimeUnit.SECONDS.toNanos(config.idleProducerSeconds())), sweepSeconds, sweepSeconds,
-                TimeUnit.SECONDS);
+        this.sweep = timer.scheduleWithFixedDelay(this::sweep, sweepSeconds, sweepSeconds, TimeUnit.SECONDS);
+    }
+
+    private void sweep() {
+        status.closeIdleProducers(TimeUnit.SECONDS.toNanos(config.idleProducerSeconds()));
+        checkClients();
+    }
+
+    /** What works with a client of data that a cluster no longer has begins anew. */
+    public void checkClients() {
+        List<RemoteTopic> all;
+        synchronized (this) {
+            all = List.copyOf(remotes.values());
+        }
+        all.stream().collect(Collectors.groupingBy(RemoteTopic::remote)).forEach((remote, topics) ->
+                pulsar.getPulsarResources().getClusterResources().getClusterAsync(remote).thenAccept(data -> {
+                    clients.check(remote, data);
+                    topics.forEach(RemoteTopic::checkClient);
+                }).exceptionally(e -> {
+                    LOG.debug("data of cluster {}: {}", remote, e.toString());
+                    return null; // looked at again with the next sweep
+                }));
     }
 
     /** The instance of a broker; made at the first call. The plugin must be running there. */
@@ -72,6 +98,10 @@ public final class SourceBroker implements AutoCloseable {
             throw new IllegalStateException("georep does not run on this broker");
         }
         return plugin.service(SourceBroker.class, SourceBroker::new);
+    }
+
+    RemoteClients clients() {
+        return clients;
     }
 
     PulsarService pulsar() {

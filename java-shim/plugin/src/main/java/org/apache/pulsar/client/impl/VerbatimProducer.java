@@ -346,6 +346,28 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
         die();
     }
 
+    /**
+     * The stock client goes on for half a minute with credentials that were refused, and tells nobody: the owner has to
+     * know at once, and tries again at its own pace.
+     */
+    @Override
+    public boolean connectionFailed(PulsarClientException e) {
+        return super.connectionFailed(!opened && isDenied(e)
+                ? new PulsarClientException.AuthorizationException(e.getMessage()) : e);
+    }
+
+    /** True when the error says that the remote does not accept these credentials, or not for this. */
+    public static boolean isDenied(Throwable t) {
+        for (Throwable c = t; c != null; c = c.getCause()) {
+            if (c instanceof PulsarClientException.AuthenticationException
+                    || c instanceof PulsarClientException.AuthorizationException
+                    || c instanceof PulsarClientException.UnsupportedAuthenticationException) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** True when the error says that the segment takes no more entries. */
     public static boolean isSealed(Throwable t) {
         for (Throwable c = t; c != null; c = c.getCause()) {

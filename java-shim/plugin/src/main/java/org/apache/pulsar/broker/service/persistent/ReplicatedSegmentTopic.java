@@ -8,6 +8,7 @@ import georep.plugin.control.SegmentRecord;
 import georep.plugin.control.TopicRecord;
 import georep.plugin.dest.Mark;
 import georep.plugin.dest.OriginKey;
+import georep.plugin.source.RemoteClients;
 import georep.plugin.source.ReplicationSource;
 import georep.plugin.source.SourceIdentity;
 import io.netty.buffer.ByteBuf;
@@ -30,9 +31,7 @@ import org.apache.pulsar.broker.service.Producer;
 import org.apache.pulsar.broker.service.Replicator;
 import org.apache.pulsar.broker.service.Subscription;
 import org.apache.pulsar.broker.service.SubscriptionOption;
-import org.apache.pulsar.client.admin.PulsarAdmin;
 import org.apache.pulsar.client.api.MessageId;
-import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.common.api.proto.CommandSubscribe.InitialPosition;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.policies.data.ClusterData;
@@ -127,11 +126,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
 
     private void startReplicator(GeorepPlugin plugin, String remote, ManagedCursor cursor, String local,
                                  Optional<ClusterData> data) {
-        PulsarClientImpl client = (PulsarClientImpl) brokerService.getReplicationClient(remote, data);
-        PulsarAdmin admin = brokerService.getClusterPulsarAdmin(remote, data);
-        if (client == null || admin == null) {
-            throw new IllegalStateException("that cluster is not registered, or its addresses are wrong");
-        }
+        RemoteClients.Clients c = RemoteClients.of(plugin).get(remote, data);
         lock.readLock().lock();
         try {
             if (isClosingOrDeleting()) {
@@ -139,7 +134,8 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
             }
             getReplicators().computeIfAbsent(remote, r -> {
                 try {
-                    return plugin.replicators().create(this, cursor, local, remote, brokerService, client, admin);
+                    return plugin.replicators().create(this, cursor, local, remote, brokerService, c.client(),
+                            c.admin());
                 } catch (PulsarServerException e) {
                     throw new IllegalStateException(e);
                 }
