@@ -199,7 +199,7 @@ final class SegmentSender implements VerbatimProducer.Owner {
     void close() {
         if (state == State.OPENING || state == State.OPEN) {
             state = State.CLOSING;
-            closeRequested = true;
+            closeRequested = !producer.hasEnded(); // one that ended by itself is told of, whoever comes first
             producer.shutdown();
         } else if (state == State.PAUSED) {
             state = State.IDLE;

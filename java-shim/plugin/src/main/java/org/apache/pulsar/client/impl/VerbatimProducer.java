@@ -209,6 +209,11 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
         return inFlight.size();
     }
 
+    /** Whether the session has ended or is ending. */
+    public boolean hasEnded() {
+        return dead;
+    }
+
     /** Ends the session: what is in flight gets UNKNOWN, then {@link Owner#closed} is called. Idempotent. */
     public void shutdown() {
         die();
