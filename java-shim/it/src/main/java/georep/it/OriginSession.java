@@ -4,11 +4,17 @@ package georep.it;
 import com.scurrilous.circe.checksum.Crc32cIntChecksum;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
+import io.netty.util.ReferenceCountUtil;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.client.impl.VerbatimProducer;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
 import org.apache.pulsar.common.api.proto.MessageMetadata;
@@ -38,16 +44,21 @@ public final class OriginSession implements AutoCloseable, VerbatimProducer.Owne
     private final Map<Long, CompletableFuture<Outcome>> waiting = new ConcurrentHashMap<>();
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
 
-    private OriginSession(Cluster c, String segmentTopic, Stream stream) throws Exception {
+    private OriginSession(PulsarClientImpl client, String segmentTopic, Stream stream) {
         this.segmentTopic = segmentTopic;
         this.stream = stream;
-        this.producer = VerbatimProducer.open(c.internalClient(), segmentTopic,
+        this.producer = VerbatimProducer.open(client, segmentTopic,
                 "pulsar.repl." + stream.cluster() + "." + stream.segment(), null, this);
     }
 
     /** Connects; fails as the broker answers. */
     public static OriginSession open(Cluster c, String segmentTopic, Stream stream) throws Exception {
-        OriginSession s = new OriginSession(c, segmentTopic, stream);
+        return open(c.internalClient(), segmentTopic, stream);
+    }
+
+    /** The same over the connections of another client. */
+    public static OriginSession open(PulsarClientImpl client, String segmentTopic, Stream stream) throws Exception {
+        OriginSession s = new OriginSession(client, segmentTopic, stream);
         s.producer.ready().get(20, TimeUnit.SECONDS);
         return s;
     }
@@ -98,6 +109,18 @@ public final class OriginSession implements AutoCloseable, VerbatimProducer.Owne
         int crc = Crc32cIntChecksum.computeChecksum(h.slice(6, h.readableBytes() - 6));
         h.setInt(2, Crc32cIntChecksum.resumeChecksum(crc, payload));
         return h;
+    }
+
+    /** From now on nothing that its connection sends arrives, and it answers nothing; to the other side it is open. */
+    public void hang() {
+        Channel c = producer.getClientCnx().ctx().channel();
+        c.config().setAutoRead(false);
+        c.pipeline().addFirst(new ChannelOutboundHandlerAdapter() {
+            @Override
+            public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
+                ReferenceCountUtil.release(message);
+            }
+        });
     }
 
     @Override

@@ -5,6 +5,7 @@ import static georep.it.SourcePair.assertCopied;
 import static georep.it.SourcePair.backlogs;
 import static georep.it.SourcePair.status;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import georep.it.OriginSession.Stream;
@@ -24,11 +25,13 @@ import org.apache.bookkeeper.client.PulsarMockBookKeeper;
 import org.apache.bookkeeper.client.PulsarMockLedgerHandle;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.ProducerAccessMode;
+import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.Schema;
 import org.apache.pulsar.client.api.v5.Message;
 import org.apache.pulsar.client.api.v5.PulsarClient;
 import org.apache.pulsar.client.api.v5.StreamConsumer;
 import org.apache.pulsar.client.api.v5.config.SubscriptionInitialPosition;
+import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
 import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
 import org.apache.pulsar.common.api.proto.MessageMetadata;
@@ -128,6 +131,36 @@ class FaultDestinationTest {
     }
 
     // ---- reports
+
+    /**
+     * The owner before died so that nobody told its connection. It gives way to the next owner; one that answers does
+     * not, until its idle producer is closed.
+     */
+    @Test
+    void fault38AHungConnectionGivesWay() throws Exception {
+        String t = p.topic("hung", 1, 1);
+        String segment = only(p.b, t);
+        Stream s = new Stream("z", "i1", 0, 1);
+        PulsarClientImpl dead = (PulsarClientImpl) p.b.v4();
+        try (PulsarClientImpl alive = (PulsarClientImpl) p.b.v4()) {
+            OriginSession first = OriginSession.open(dead, segment, s);
+            assertThat(first.send("1:0", "a")).isEqualTo(Outcome.ACKED);
+            first.hang();
+            try (OriginSession second = OriginSession.open(alive, segment, s)) {
+                assertThat(second.send("1:0", "a")).isEqualTo(Outcome.DUPLICATE);
+                assertThat(second.send("1:1", "b")).isEqualTo(Outcome.ACKED);
+                assertThatThrownBy(() -> OriginSession.open(p.b, segment, s)).hasRootCauseInstanceOf(
+                        PulsarClientException.ProducerBusyException.class);
+            }
+            try (OriginSession third = OriginSession.open(p.b, segment, s)) {
+                assertThat(third.send("1:1", "b")).isEqualTo(Outcome.DUPLICATE);
+                assertThat(third.send("1:2", "c")).isEqualTo(Outcome.ACKED);
+            }
+        } finally {
+            dead.shutdown();
+        }
+        assertThat(SegmentLog.read(p.b, segment)).hasSize(3);
+    }
 
     /** A batch that was cut in several entries of one segment is read to its end, also by who stops in between. */
     @Tag("slow")
