@@ -216,6 +216,11 @@ public final class Cluster implements AutoCloseable {
         return why != null && why.contains("cached state was cleared");
     }
 
+    /** Nothing tells when the broker is done with the unload: 10 ms at first, 10 s for all tries together. */
+    static void pause(int tries) throws InterruptedException {
+        TimeUnit.MILLISECONDS.sleep(10L << tries);
+    }
+
     /** Any persistent topic, on the broker that owns it. */
     PersistentTopic topic(String name) throws Exception {
         for (int tries = 1;; tries++) {
@@ -225,6 +230,7 @@ public final class Cluster implements AutoCloseable {
                 if (tries == LOADS || !metUnload(e.getMessage())) {
                     throw e;
                 }
+                pause(tries);
             }
         }
     }

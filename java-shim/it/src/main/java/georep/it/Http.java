@@ -52,6 +52,7 @@ public final class Http {
                 ? trusting(Path.of(broker.getConfiguration().getBrokerClientTrustCertsFilePath())) : CLIENT;
         HttpResponse<String> r = client.send(b.build(), HttpResponse.BodyHandlers.ofString());
         for (int tries = 1; tries < Cluster.LOADS && Cluster.metUnload(r.body()); tries++) {
+            Cluster.pause(tries);
             r = client.send(b.build(), HttpResponse.BodyHandlers.ofString());
         }
         return new Answer(r.statusCode(), r.body(), r.headers().firstValue("location").orElse(null));

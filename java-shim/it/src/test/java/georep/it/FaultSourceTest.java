@@ -509,8 +509,13 @@ class FaultSourceTest {
             for (int i = 0; i < 3; i++) {
                 x.more(200);
                 SourceConnections.cut(p.b);
-                p.b.admin().namespaces().unload("leak/ns");
+                for (String there : SegmentLog.segments(p.b, t)) {
+                    p.b.segment(there).close(false).get(30, TimeUnit.SECONDS);
+                }
                 x.more(200);
+                for (String there : SegmentLog.segments(p.b, t)) {
+                    p.b.segment(there); // loaded again before one of them is sealed
+                }
                 p.b.admin().scalableTopics().splitSegment(t, SourcePair.id(SourcePair.active(p.b, t, 0x8000)));
                 x.more(200);
                 replicator(segment).restart(); // with entries held and under way
