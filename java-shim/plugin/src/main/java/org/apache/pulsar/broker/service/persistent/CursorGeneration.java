@@ -39,12 +39,15 @@ final class CursorGeneration {
     private final GeorepPlugin plugin;
     private final TopicName topic;
     private final ManagedLedger ledger;
+    private final LedgerProperties properties;
     private final String remote;
 
-    CursorGeneration(GeorepPlugin plugin, TopicName topic, ManagedLedger ledger, String remote) {
+    CursorGeneration(GeorepPlugin plugin, TopicName topic, ManagedLedger ledger, LedgerProperties properties,
+                     String remote) {
         this.plugin = plugin;
         this.topic = topic;
         this.ledger = ledger;
+        this.properties = properties;
         this.remote = remote;
     }
 
@@ -54,18 +57,18 @@ final class CursorGeneration {
         if (own != null) {
             return exists().thenApply(x -> Long.parseUnsignedLong(own));
         }
-        CompletableFuture<Void> start = ledger.getProperties().containsKey(EXISTS + remote) ? lost(cursor)
+        CompletableFuture<Void> start = properties.get(EXISTS + remote) != null ? lost(cursor)
                 : CompletableFuture.completedFuture(null);
         return start.thenCompose(x -> next(cursor, record)).thenCompose(g -> exists().thenApply(x -> g));
     }
 
     /** The cursor is removed, or given a new generation, on purpose. */
-    static CompletableFuture<Void> forget(ManagedLedger ledger, String remote) {
-        return LedgerProperties.remove(ledger, EXISTS + remote);
+    static CompletableFuture<Void> forget(LedgerProperties properties, String remote) {
+        return properties.remove(EXISTS + remote);
     }
 
     private CompletableFuture<Void> exists() {
-        return LedgerProperties.set(ledger, EXISTS + remote, "1");
+        return properties.set(EXISTS + remote, "1");
     }
 
     private CompletableFuture<Void> lost(ManagedCursor cursor) {
@@ -82,12 +85,12 @@ final class CursorGeneration {
     }
 
     private CompletableFuture<Long> next(ManagedCursor cursor, TopicRecord record) {
-        String lastText = ledger.getProperties().get(ledgerProperty());
+        String lastText = properties.get(ledgerProperty());
         long last = lastText == null ? 0 : Long.parseUnsignedLong(lastText);
         return raised(record, last).thenCompose(g -> {
             String value = Long.toUnsignedString(g);
             // the ledger first: a crash in between costs a number, the other order would hand it out twice
-            return LedgerProperties.set(ledger, ledgerProperty(), value)
+            return properties.set(ledgerProperty(), value)
                     .thenCompose(x -> cursor.putCursorProperty(PROPERTY, value)).thenApply(x -> g);
         });
     }

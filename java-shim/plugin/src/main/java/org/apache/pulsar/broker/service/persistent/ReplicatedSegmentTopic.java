@@ -68,15 +68,17 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     private CompletableFuture<?> reading = CompletableFuture.completedFuture(null); // guarded by pins
     private final Map<String, CursorReads> reads = new ConcurrentHashMap<>();
     private final ReplicatorStart start;
+    private final LedgerProperties properties;
 
     public ReplicatedSegmentTopic(String topic, ManagedLedger ledger, BrokerService brokerService) {
         super(topic, ledger, brokerService);
         this.segmentName = TopicName.get(topic);
         this.parent = SegmentTopicName.getParentTopicName(segmentName);
+        this.properties = new LedgerProperties(ledger);
         this.start = new ReplicatorStart(this, brokerService.executor());
         GeorepPlugin plugin = plugin();
         this.dedup = plugin == null || !plugin.usable() ? null : new ReplicationDeduplication(brokerService.pulsar(),
-                this, ledger, topic, plugin.watermarks(),
+                this, ledger, properties, topic, plugin.watermarks(),
                 plugin.config().dedupMaxKeys(), plugin.config().dedupSnapshotEntries(), plugin.counters());
         if (dedup != null) {
             SelfCheck.MESSAGE_DEDUPLICATION.set(this, dedup);
@@ -220,7 +222,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         }
         resetting.add(remote);
         return r.terminate()
-                .thenCompose(x -> CursorGeneration.forget(getManagedLedger(), remote))
+                .thenCompose(x -> CursorGeneration.forget(properties, remote))
                 .thenCompose(x -> cursor.removeCursorProperty(CursorGeneration.PROPERTY))
                 .thenCompose(x -> cursor.removeCursorProperty(CursorLapse.PROPERTY))
                 .thenCompose(x -> CursorReset.to(cursor, to))
@@ -251,7 +253,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         CompletableFuture<TopicRecord> wait = EnabledWait.start(brokerService.pulsar(), plugin.records(), parent,
                 segmentName.getSegmentId(), remote);
         CompletableFuture<SourceIdentity> identity = wait.thenCompose(record -> readRecord().thenCompose(x ->
-                new CursorGeneration(plugin, parent, getManagedLedger(), remote).of(cursor, record)
+                new CursorGeneration(plugin, parent, getManagedLedger(), properties, remote).of(cursor, record)
                         .thenApply(g -> identity(record, g))));
         identity.whenComplete((x, e) -> wait.cancel(false)); // cancelling the result ends the wait
         return identity;
@@ -321,7 +323,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     @Override
     public CompletableFuture<MessageId> terminate() {
         boolean first = !getManagedLedger().isTerminated();
-        return super.terminate().thenApply(last -> {
+        return properties.inTurn(super::terminate).thenApply(last -> {
             if (first && getManagedLedger() instanceof ManagedLedgerImpl own) {
                 own.getExecutor().execute(() -> {
                     sealed = true;
@@ -474,7 +476,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
             }
             getReplicators().remove(remote);
             return null;
-        }).thenCompose(x -> CursorGeneration.forget(getManagedLedger(), remote));
+        }).thenCompose(x -> CursorGeneration.forget(properties, remote));
     }
 
     /** When the cursor for a remote was found deleted and began anew; null: never. */

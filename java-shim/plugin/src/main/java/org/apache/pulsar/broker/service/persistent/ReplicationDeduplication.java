@@ -56,6 +56,7 @@ final class ReplicationDeduplication extends MessageDeduplication {
 
     private final PulsarService pulsar;
     private final ManagedLedger ledger;
+    private final LedgerProperties properties;
     private final String topicName;
     private final String boundTopic;
     private final String producerPrefix;
@@ -82,11 +83,13 @@ final class ReplicationDeduplication extends MessageDeduplication {
     private record Open(Watermarks marks, ManagedCursor cursor) {
     }
 
-    ReplicationDeduplication(PulsarService pulsar, PersistentTopic topic, ManagedLedger ledger, String boundTopic,
-                             Watermarks.Factory factory, int maxKeys, int snapshotEntries, PluginCounters counters) {
+    ReplicationDeduplication(PulsarService pulsar, PersistentTopic topic, ManagedLedger ledger,
+                             LedgerProperties properties, String boundTopic, Watermarks.Factory factory, int maxKeys,
+                             int snapshotEntries, PluginCounters counters) {
         super(pulsar, topic, ledger);
         this.pulsar = pulsar;
         this.ledger = ledger;
+        this.properties = properties;
         this.topicName = topic.getName();
         this.boundTopic = boundTopic;
         this.producerPrefix = pulsar.getConfiguration().getReplicatorPrefix() + ".";
@@ -117,7 +120,7 @@ final class ReplicationDeduplication extends MessageDeduplication {
     }
 
     private boolean used() {
-        return ledger.getProperties().containsKey(USED) || cursor(cursorName) != null;
+        return properties.get(USED) != null || cursor(cursorName) != null;
     }
 
     private ManagedCursor cursor(String name) {
@@ -159,7 +162,7 @@ final class ReplicationDeduplication extends MessageDeduplication {
     }
 
     private CompletableFuture<Void> openAndReplay() {
-        boolean wasUsed = ledger.getProperties().containsKey(USED);
+        boolean wasUsed = properties.get(USED) != null;
         return openCursor(wasUsed ? InitialPosition.Earliest : InitialPosition.Latest)
                 .thenCompose(c -> wasUsed ? CompletableFuture.completedFuture(c) : remember().thenApply(x -> c))
                 .thenCompose(this::rebuild);
@@ -182,7 +185,7 @@ final class ReplicationDeduplication extends MessageDeduplication {
     }
 
     private CompletableFuture<Void> remember() {
-        return LedgerProperties.set(ledger, USED, "1");
+        return properties.set(USED, "1");
     }
 
     private CompletableFuture<Void> rebuild(ManagedCursor cursor) {
