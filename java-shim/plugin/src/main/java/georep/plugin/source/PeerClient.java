@@ -9,6 +9,7 @@ import jakarta.ws.rs.client.WebTarget;
 import jakarta.ws.rs.core.MediaType;
 import java.lang.reflect.Field;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.admin.PulsarAdmin;
 import org.apache.pulsar.client.admin.internal.BaseResource;
 import org.apache.pulsar.client.admin.internal.PulsarAdminImpl;
@@ -62,7 +63,7 @@ public final class PeerClient extends BaseResource {
         Answer a = new Answer();
         asyncGetRequest(base.path("status").path(topic.getTenant()).path(topic.getNamespacePortion())
                 .path(topic.getEncodedLocalName()), a);
-        return a.future;
+        return a.within();
     }
 
     /** GET {topic}/{call}; the answer's JSON text. The query alternates names and values. */
@@ -73,19 +74,24 @@ public final class PeerClient extends BaseResource {
             t = t.queryParam(query[i], query[i + 1]);
         }
         asyncGetRequest(t, a);
-        return a.future;
+        return a.within();
     }
 
     /** POST {topic}/{call} with a JSON text; the answer's JSON text. */
     public CompletableFuture<String> post(TopicName topic, String call, String json) {
         Answer a = new Answer();
         asyncPostRequestWithResponse(target(topic, call), Entity.entity(json, MediaType.APPLICATION_JSON), a);
-        return a.future;
+        return a.within();
     }
 
     /** Not a lambda: the client finds the answer's type in the class. */
     private static final class Answer implements InvocationCallback<String> {
         final CompletableFuture<String> future = new CompletableFuture<>();
+
+        /** The answer, or a failure in good time: the connector alone would wait for minutes, with all who ask. */
+        CompletableFuture<String> within() {
+            return future.orTimeout(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+        }
 
         @Override
         public void completed(String s) {
