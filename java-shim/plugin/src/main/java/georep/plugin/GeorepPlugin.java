@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.broker.service.persistent.SegmentReplicator;
@@ -35,8 +34,7 @@ public final class GeorepPlugin implements AutoCloseable {
     private final HashTags hashTags;
     private final TopicRecords records;
     private final PluginCounters counters = new PluginCounters();
-    private final Map<Class<?>, Object> services = new ConcurrentHashMap<>();
-    private final List<AutoCloseable> closing = new CopyOnWriteArrayList<>();
+    private final PluginServices services = new PluginServices();
 
     private GeorepPlugin(PulsarService pulsar) {
         this.pulsar = pulsar;
@@ -141,24 +139,12 @@ public final class GeorepPlugin implements AutoCloseable {
 
     /** A part of the plugin that exists once per broker; made by the first who asks, closed with the plugin. */
     public <T> T service(Class<T> type, Function<GeorepPlugin, T> make) {
-        return type.cast(services.computeIfAbsent(type, t -> {
-            T s = make.apply(this);
-            if (s instanceof AutoCloseable c) {
-                closing.add(c);
-            }
-            return s;
-        }));
+        return services.get(type, () -> make.apply(this));
     }
 
     @Override
     public void close() {
         RUNNING.remove(pulsar, this);
-        for (AutoCloseable c : closing) {
-            try {
-                c.close();
-            } catch (Exception e) {
-                LOG.warn("georep: {} did not close: {}", c.getClass().getSimpleName(), e.toString());
-            }
-        }
+        services.close();
     }
 }
