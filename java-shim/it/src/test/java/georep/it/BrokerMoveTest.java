@@ -19,6 +19,7 @@ import org.apache.pulsar.common.naming.TopicName;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
@@ -124,5 +125,35 @@ class BrokerMoveTest {
         assertThat(p.b.owner(right)).isSameAs(second);
         assertCopied(p.a, p.b, t);
         assertThat(counter(source, p.b.name, path) - before).as(path).isPositive();
+    }
+
+    /** A call that waits for something that does not come is answered before its caller gives up. */
+    @Test
+    @Tag("slow")
+    void aCallIsAnsweredWhateverItWaitsFor() throws Exception {
+        String t = p.topic("waits", 1, 1);
+        String segment = SegmentLog.segments(p.a, t).get(0);
+        CompletableFuture<Void> split;
+        try (Hold hold = HeldSegment.hold(segment, What.SEAL)) {
+            split = p.a.admin().scalableTopics().splitSegmentAsync(t, id(segment));
+            Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> hold.count() > 0);
+            Http.Answer waited = pause(t); // after the split, in the queue of the topic's controller
+            assertThat(waited.status()).isEqualTo(503);
+            assertThat(waited.body()).contains("not answered within 25 s");
+        }
+        split.get(30, TimeUnit.SECONDS);
+        assertThat(pause(t).status()).isEqualTo(200);
+    }
+
+    /** What the leader says. */
+    private Http.Answer pause(String topic) throws Exception {
+        for (PulsarService b : p.a.brokers()) {
+            Http.Answer a = Http.post(b, "/admin/v2/scalable-repl/" + topic.substring("topic://".length()) + "/pause",
+                    null, "{\"remote\":\"" + p.b.name + "\"}");
+            if (a.status() != 307) {
+                return a;
+            }
+        }
+        throw new AssertionError("no leader of " + topic);
     }
 }

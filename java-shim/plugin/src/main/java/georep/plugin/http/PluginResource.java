@@ -11,6 +11,7 @@ import jakarta.ws.rs.container.AsyncResponse;
 import jakarta.ws.rs.core.Response;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.apache.bookkeeper.mledger.Position;
 import org.apache.bookkeeper.mledger.PositionFactory;
@@ -25,9 +26,15 @@ import org.apache.pulsar.common.naming.TopicDomain;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.util.FutureUtil;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What the plugin's calls have in common: super-users only, a plugin that works, the right broker, error answers. */
 abstract class PluginResource extends AdminResource {
+    private static final Logger LOG = LoggerFactory.getLogger(PluginResource.class);
+    /** Below the callers' limit: they hear it, and the connection that they keep for this broker is free again. */
+    private static final long ANSWER_SECONDS = 25;
+
     /** The segment's topic, loaded here; redirects to its owner. */
     CompletableFuture<ReplicatedSegmentTopic> onOwner(String tenant, String namespace, String topic,
                                                               String descriptor, boolean authoritative) {
@@ -81,6 +88,13 @@ abstract class PluginResource extends AdminResource {
     }
 
     void run(AsyncResponse rsp, Function<GeorepPlugin, CompletableFuture<String>> call) {
+        String what = httpRequest.getMethod() + " " + uri.getPath();
+        rsp.setTimeout(ANSWER_SECONDS, TimeUnit.SECONDS);
+        rsp.setTimeoutHandler(r -> {
+            LOG.warn("georep: {} is not answered within {} s", what, ANSWER_SECONDS);
+            r.resume(new RestException(Response.Status.SERVICE_UNAVAILABLE, "not answered within " + ANSWER_SECONDS
+                    + " s: what it needs is being moved, or does not answer"));
+        });
         validateSuperUserAccessAsync().thenCompose(x -> {
             GeorepPlugin p = GeorepPlugin.of(pulsar());
             if (p == null || !p.usable()) {
