@@ -248,6 +248,25 @@ func TestLostOutcomeIsNotWaitedFor(t *testing.T) {
 }
 
 // TestAnotherInstanceIsAskedBack: a late push of an earlier life changes nothing.
+// TestWhoTakesNoPartIsNotWaitedFor: a cluster that does not replicate the topic to
+// us never tells its layout, and neither splits nor merges wait for that.
+func TestWhoTakesNoPartIsNotWaitedFor(t *testing.T) {
+	r := newRig(t, 0x8000)
+	r.want("push")
+	r.m.Answered(10, "b", r.last.Token, NotMember, "no such topic", nil)
+	if p := r.m.Status(10).Peers[0]; p.Support != Unsupported || p.Trouble != "not-a-member: no such topic" {
+		t.Errorf("%+v", p)
+	}
+	r.m.WishSplit(20, 7, 0)
+	r.want("mutate-policy")
+	r.commit(30)
+	r.take()
+	r.m.WishMerge(40, 8, 2, 3)
+	r.want("mutate-mark")
+	r.commit(50)
+	r.want("verdict-marked mutate-merge")
+}
+
 func TestAnotherInstanceIsAskedBack(t *testing.T) {
 	r := newRig(t)
 	r.want("push")

@@ -15,7 +15,7 @@ type Support uint8
 const (
 	Unknown     Support = 0 // has not answered yet
 	Supported   Support = 1
-	Unsupported Support = 2 // has no plugin, or none that exchanges layouts
+	Unsupported Support = 2 // has no plugin, none that exchanges layouts, or does not replicate the topic to us
 )
 
 // String returns the support as status shows it.
@@ -202,6 +202,9 @@ func (m *Machine) Answered(now int64, name string, token uint64, c Code, text st
 		p.failures, p.nextTry, p.trouble = 0, m.now, text
 		told := p.told
 		p.acked, p.ackAt = &told, m.now
+	case c == NotMember: // it replicates nothing to us and never tells: nobody waits for it until it does
+		p.failed(m, c.String()+": "+text, 0)
+		p.support, p.nextTry = Unsupported, m.now+m.cfg.AntiEntropyMillis
 	default:
 		p.failed(m, c.String()+": "+text, 0)
 	}

@@ -45,6 +45,10 @@ public final class GeorepConfig {
     private final int nativeGcPercent;
     private final long nativeMemoryLimitBytes;
     private final int maxMessagesPerBatch;
+    private final boolean convergence;
+    private final int antiEntropySeconds;
+    private final int pushRetryMillis;
+    private final int pushRetryMaxSeconds;
     private final boolean uninstall;
     private final List<String> requiredMembers;
 
@@ -76,6 +80,10 @@ public final class GeorepConfig {
         nativeGcPercent = (int) number("georepNativeGcPercent", 0, 0, 10_000);
         nativeMemoryLimitBytes = number("georepNativeMemoryLimitBytes", 0, 0, Long.MAX_VALUE);
         maxMessagesPerBatch = (int) number("georepMaxMessagesPerBatch", 100_000, 1, 10_000_000);
+        convergence = choice("georepConvergence", "true", "true", "false").equals("true");
+        antiEntropySeconds = (int) number("georepAntiEntropySeconds", 60, 1, 86_400);
+        pushRetryMillis = (int) number("georepPushRetryMillis", 500, 1, 3_600_000);
+        pushRetryMaxSeconds = (int) number("georepPushRetryMaxSeconds", 60, 1, 86_400);
         uninstall = choice("georepUninstall", "false", "true", "false").equals("true");
         requiredMembers = list("georepRequiredMembers");
         if (inFlightBytesPerRemote > inFlightBytes) {
@@ -210,6 +218,26 @@ public final class GeorepConfig {
     /** A producer to a remote segment that sent nothing for so long is closed. */
     public int idleProducerSeconds() {
         return idleProducerSeconds;
+    }
+
+    /** True: layouts of replicated topics follow those of the other clusters. */
+    public boolean convergence() {
+        return convergence;
+    }
+
+    /** A peer that knows everything is told again so often. */
+    public int antiEntropySeconds() {
+        return antiEntropySeconds;
+    }
+
+    /** First pause after a push of a layout that failed, milliseconds; it doubles. */
+    public int pushRetryMillis() {
+        return pushRetryMillis;
+    }
+
+    /** Longest pause between two pushes that fail. */
+    public int pushRetryMaxSeconds() {
+        return pushRetryMaxSeconds;
     }
 
     /** The plugin only takes away what it left in the brokers' store: pins and enabled remotes. Replicates nothing. */

@@ -2,6 +2,7 @@
 package georep.plugin;
 
 import georep.plugin.control.PolicyWatch;
+import georep.plugin.http.ExchangeResource;
 import georep.plugin.http.OperatorResource;
 import georep.plugin.http.ParkedResource;
 import georep.plugin.http.RawEntriesResource;
@@ -74,7 +75,7 @@ public final class GeorepServlet implements AdditionalServletWithPulsarService {
     @Override
     public Servlet getServletInstance() {
         return new ServletContainer(new ResourceConfig(ReplicationResource.class, OperatorResource.class,
-                ParkedResource.class, RawEntriesResource.class));
+                ParkedResource.class, RawEntriesResource.class, ExchangeResource.class));
     }
 
     @Override

@@ -27,6 +27,9 @@ public final class SelfCheck {
             "scalableTopicService");
     public static final BrokerField CONTROLLERS = new BrokerField(ScalableTopicService.class, "controllers");
     public static final BrokerField CURRENT_LAYOUT = new BrokerField(ScalableTopicController.class, "currentLayout");
+    /** Clocks of the policy's cooldowns. */
+    public static final BrokerField LAST_SPLIT = new BrokerField(ScalableTopicController.class, "lastSplitAtMs");
+    public static final BrokerField LAST_MERGE = new BrokerField(ScalableTopicController.class, "lastMergeAtMs");
     private static final BrokerField ADMIN_ROOT = new BrokerField(PulsarAdminImpl.class, "root");
     private static final BrokerField ADMIN_AUTH = new BrokerField(PulsarAdminImpl.class, "auth");
     private static final String NOTIFY_SUBSCRIPTIONS = "notifySubscriptions";
@@ -38,7 +41,7 @@ public final class SelfCheck {
     static List<String> missing(List<String> further) {
         List<String> missing = new ArrayList<>();
         for (BrokerField f : List.of(MESSAGE_DEDUPLICATION, SCALABLE_TOPIC_SERVICE, CONTROLLERS, CURRENT_LAYOUT,
-                ADMIN_ROOT, ADMIN_AUTH)) {
+                LAST_SPLIT, LAST_MERGE, ADMIN_ROOT, ADMIN_AUTH)) {
             if (!f.exists()) {
                 missing.add(f.name());
             }

@@ -66,6 +66,13 @@ public final class PeerClient extends BaseResource {
         return a.within();
     }
 
+    /** POST exchange: an ExchangeRequest; the ExchangeResponse. Both are JSON. */
+    public CompletableFuture<String> exchange(String json) {
+        Answer a = new Answer();
+        asyncPostRequestWithResponse(base.path("exchange"), Entity.entity(json, MediaType.APPLICATION_JSON), a);
+        return a.future;
+    }
+
     /** GET {topic}/{call}; the answer's JSON text. The query alternates names and values. */
     public CompletableFuture<String> get(TopicName topic, String call, String... query) {
         Answer a = new Answer();

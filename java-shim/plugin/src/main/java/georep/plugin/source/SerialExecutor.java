@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
  * waits. After each burst of tasks one finishing step runs, so that many events cost one native call. When the pool is
  * shut down, tasks run on the caller's thread: what is held must be released even then.
  */
-final class SerialExecutor implements Executor {
+public final class SerialExecutor implements Executor {
     private static final Logger LOG = LoggerFactory.getLogger(SerialExecutor.class);
     private static final int BURST = 256;
 
@@ -29,7 +29,7 @@ final class SerialExecutor implements Executor {
      * @param onFailure  gets what a task or a step has thrown, under the same exclusion; the tasks behind it run all
      *                   the same
      */
-    SerialExecutor(Executor pool, Runnable afterBurst, Consumer<Throwable> onFailure) {
+    public SerialExecutor(Executor pool, Runnable afterBurst, Consumer<Throwable> onFailure) {
         this.pool = pool;
         this.afterBurst = afterBurst;
         this.onFailure = onFailure;

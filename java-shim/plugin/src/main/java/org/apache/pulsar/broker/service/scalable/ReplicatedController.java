@@ -4,6 +4,7 @@ package org.apache.pulsar.broker.service.scalable;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.SelfCheck;
 import georep.plugin.control.GoneStreams;
+import georep.plugin.control.LayoutMutation;
 import georep.plugin.control.ReplicationSetup;
 import georep.plugin.control.SegmentTouch;
 import georep.plugin.control.TopicRecord;
@@ -42,6 +43,7 @@ import org.slf4j.LoggerFactory;
  *     keeps its first reading for ever and would write names of segments that do not exist;</li>
  * <li>replication is prepared by the leader (see {@link ReplicationSetup}) when it is elected, when the namespace's
  *     policies change, before every split and merge and before every garbage collection;</li>
+ * <li>splits and merges of a replicated topic are decided with its peers (see {@link TopicConvergence});</li>
  * <li>the pins are nobody's subscriptions: not listed, not deleted, not moved.</li>
  * </ul>
  *
@@ -58,6 +60,7 @@ public class ReplicatedController extends ScalableTopicController {
     private final ReplicationSetup setup;
     private final AtomicLong counter = new AtomicLong();
     private CompletableFuture<?> tail = CompletableFuture.completedFuture(null); // guarded by this
+    private final TopicConvergence convergence;
     private volatile Set<String> remotes = Set.of();
     private volatile int collections;
 
@@ -68,6 +71,7 @@ public class ReplicatedController extends ScalableTopicController {
         this.plugin = plugin;
         this.setup = new ReplicationSetup(plugin.records(),
                 brokerService.getPulsar().getConfiguration().getReplicatorPrefix(), plugin::firstSegment);
+        this.convergence = new TopicConvergence(this, plugin);
     }
 
     // ------------------------------------------------------------------ leadership and preparation
@@ -75,6 +79,7 @@ public class ReplicatedController extends ScalableTopicController {
     /** Also called again by the base class whenever there is no leader. */
     @Override
     public CompletableFuture<Void> initialize() {
+        convergence.end(); // of an earlier time as leader
         return super.initialize().thenCompose(x -> isLeader() ? serial(this::lead).exceptionally(e -> {
             LOG.warn("[{}] replication is not prepared yet, again before the next split, merge or garbage collection: "
                     + "{}", getTopicName(), e.toString());
@@ -84,13 +89,13 @@ public class ReplicatedController extends ScalableTopicController {
 
     private CompletableFuture<Void> lead() {
         counter.set(0);
-        return setup.reconcile(getTopicName()).thenCompose(r -> {
-            remotes = r.remotes();
-            CompletableFuture<?> term = r.replicated()
-                    ? plugin.records().change(getTopicName(), TopicRecord::raiseTerm)
-                    : CompletableFuture.completedFuture(null);
-            return term.thenRun(() -> touch(r.remotes(), true));
-        });
+        return prepare().thenAccept(r -> touch(r.remotes(), true));
+    }
+
+    @Override
+    public CompletableFuture<Void> close() {
+        convergence.end();
+        return super.close();
     }
 
     /**
@@ -103,12 +108,14 @@ public class ReplicatedController extends ScalableTopicController {
     }
 
     private CompletableFuture<ReplicationSetup.Result> prepare() {
-        return setup.reconcile(getTopicName()).thenApply(r -> {
+        return setup.reconcile(getTopicName()).thenCompose(r -> {
             remotes = r.remotes();
-            if (!r.added().isEmpty()) {
-                touch(r.remotes(), true);
-            }
-            return r;
+            return convergence.update(r).thenApply(x -> {
+                if (!r.added().isEmpty()) {
+                    touch(r.remotes(), true);
+                }
+                return r;
+            });
         });
     }
 
@@ -165,6 +172,37 @@ public class ReplicatedController extends ScalableTopicController {
         return counter.incrementAndGet();
     }
 
+    // ------------------------------------------------------------------ convergence
+
+    /** How the topic's layout follows those of other clusters. */
+    public TopicConvergence convergence() {
+        return convergence;
+    }
+
+    /** Looks at record and policies again; what follows from them is known when it completes. */
+    CompletableFuture<ReplicationSetup.Result> look() {
+        return serial(() -> refresh().thenCompose(l -> prepare()));
+    }
+
+    /** One change of the layout; fails, with nothing written, where the record is not the one it was made for. */
+    CompletableFuture<ScalableTopicMetadata> change(LayoutMutation m) {
+        return serial(() -> refresh().thenCompose(l -> prepare()).thenCompose(r -> new LayoutChange(
+                brokerService.getPulsar(), plugin.records(), getTopicName(), m).run()).thenCompose(stored -> {
+                    if (m.splits()) { // the policy's cooldowns count these too
+                        SelfCheck.LAST_SPLIT.set(this, m.nowMillis());
+                    }
+                    if (m.merges()) {
+                        SelfCheck.LAST_MERGE.set(this, m.nowMillis());
+                    }
+                    return adopt(stored).thenApply(l -> stored);
+                }));
+    }
+
+    /** Names of the pins, one for each remote. */
+    List<String> pins() {
+        return remotes.stream().map(setup::pin).toList();
+    }
+
     // ------------------------------------------------------------------ the queue
 
     private synchronized <T> CompletableFuture<T> serial(Supplier<CompletableFuture<T>> operation) {
@@ -175,19 +213,22 @@ public class ReplicatedController extends ScalableTopicController {
 
     /** Takes over the record as the store has it now. */
     private CompletableFuture<SegmentLayout> refresh() {
-        return plugin.records().fresh(getTopicName()).thenCompose(m -> {
-            SegmentLayout stored = SegmentLayout.fromMetadata(m);
-            SegmentLayout own = getLayout().join();
-            if (own != null && own.getEpoch() == stored.getEpoch()) {
-                return CompletableFuture.completedFuture(own);
-            }
-            SelfCheck.CURRENT_LAYOUT.set(this, stored);
-            try {
-                return ((CompletableFuture<?>) NOTIFY.invoke(this, stored)).thenApply(x -> stored);
-            } catch (IllegalAccessException | InvocationTargetException e) {
-                return CompletableFuture.failedFuture(e);
-            }
-        });
+        return plugin.records().fresh(getTopicName()).thenCompose(this::adopt);
+    }
+
+    private CompletableFuture<SegmentLayout> adopt(ScalableTopicMetadata m) {
+        convergence.stored(m);
+        SegmentLayout stored = SegmentLayout.fromMetadata(m);
+        SegmentLayout own = getLayout().join();
+        if (own != null && own.getEpoch() == stored.getEpoch()) {
+            return CompletableFuture.completedFuture(own);
+        }
+        SelfCheck.CURRENT_LAYOUT.set(this, stored);
+        try {
+            return ((CompletableFuture<?>) NOTIFY.invoke(this, stored)).thenApply(x -> stored);
+        } catch (IllegalAccessException | InvocationTargetException e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     // ------------------------------------------------------------------ layout changes
@@ -195,16 +236,34 @@ public class ReplicatedController extends ScalableTopicController {
     @Override
     public CompletableFuture<SegmentLayout> splitSegment(long segmentId) {
         return !isLeader() ? super.splitSegment(segmentId)
-                : serial(() -> beforeSeal(List.of(segmentId), 2).thenCompose(first ->
-                        super.splitSegment(segmentId).thenCompose(l -> afterwards(l, first, 2))));
+                : either(() -> convergence.split(segmentId), () -> beforeSeal(List.of(segmentId), 2)
+                        .thenCompose(first -> super.splitSegment(segmentId)
+                                .thenCompose(l -> afterwards(l, first, 2))));
     }
 
+    /** What the policy finds cold; with peers it is for them to agree, and nothing has changed when this completes. */
     @Override
     public CompletableFuture<SegmentLayout> mergeSegments(long segmentId1, long segmentId2) {
         return !isLeader() ? super.mergeSegments(segmentId1, segmentId2)
-                : serial(() -> beforeSeal(List.of(segmentId1, segmentId2), 1)
-                        .thenCompose(first -> super.mergeSegments(segmentId1, segmentId2)
-                                .thenCompose(l -> afterwards(l, first, 1))));
+                : either(convergence::lookAtPolicy, () -> merge(segmentId1, segmentId2));
+    }
+
+    /** The same for an operator: with peers it is a mark that waits for them. */
+    CompletableFuture<SegmentLayout> mergeAsked(long segmentId1, long segmentId2) {
+        return !isLeader() ? super.mergeSegments(segmentId1, segmentId2)
+                : either(() -> convergence.merge(segmentId1, segmentId2), () -> merge(segmentId1, segmentId2));
+    }
+
+    private CompletableFuture<SegmentLayout> merge(long segmentId1, long segmentId2) {
+        return beforeSeal(List.of(segmentId1, segmentId2), 1).thenCompose(first -> super
+                .mergeSegments(segmentId1, segmentId2).thenCompose(l -> afterwards(l, first, 1)));
+    }
+
+    /** A change that is decided with the peers; the broker's own way where there are none. */
+    private CompletableFuture<SegmentLayout> either(Supplier<CompletableFuture<Void>> together,
+                                                    Supplier<CompletableFuture<SegmentLayout>> alone) {
+        return look().thenCompose(r -> convergence.on() ? together.get().thenCompose(x -> getLayout())
+                : serial(alone));
     }
 
     /**
@@ -263,7 +322,7 @@ public class ReplicatedController extends ScalableTopicController {
             if (full) {
                 forgetGoneStreams();
             }
-            return super.runGcTickAsync();
+            return super.runGcTickAsync().thenCompose(x -> refresh()).thenApply(l -> null);
         }));
     }
 

@@ -67,6 +67,19 @@ public class ReplicatedScalableTopicService extends ScalableTopicService {
         });
     }
 
+    @Override
+    public CompletableFuture<Void> splitSegment(TopicName topic, long segmentId) {
+        return super.splitSegment(topic, segmentId).exceptionally(OperatorVerdict::thrown);
+    }
+
+    /** An operator's: with peers it is a mark, where the policy's own is what it finds cold. */
+    @Override
+    public CompletableFuture<Void> mergeSegments(TopicName topic, long segmentId1, long segmentId2) {
+        return getOrCreateController(topic)
+                .thenCompose(c -> ((ReplicatedController) c).mergeAsked(segmentId1, segmentId2))
+                .<Void>thenApply(l -> null).exceptionally(OperatorVerdict::thrown);
+    }
+
     /** A namespace's policies have changed: its topics' leaders look at them again. */
     public void policiesChanged(NamespaceName namespace) {
         controllers.forEach((name, f) -> {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.it;
+
+import static georep.it.SourcePair.active;
+import static georep.it.SourcePair.assertCopied;
+import static georep.it.SourcePair.id;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import georep.it.SourcePair.Rise;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+
+/** Layouts of two clusters become the same under load, and then nothing is re-batched any more. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Timeout(value = 150, unit = TimeUnit.SECONDS)
+class ConvergenceTest {
+    private SourcePair p;
+
+    @BeforeAll
+    void start() throws Exception {
+        p = SourcePair.start(false);
+    }
+
+    @AfterAll
+    void stop() throws Exception {
+        p.close();
+    }
+
+    private void awaitStarts(String topic, Integer... starts) {
+        Awaitility.await().atMost(Duration.ofSeconds(60)).untilAsserted(() -> {
+            assertThat(Layouts.starts(p.a, topic)).as("layout of A").containsExactly(starts);
+            assertThat(Layouts.starts(p.b, topic)).as("layout of B").containsExactly(starts);
+        });
+    }
+
+    /** ConvergeStatus of the topic's leader. */
+    private static JsonNode convergence(Cluster c, String topic) throws Exception {
+        return c.controller(topic).convergence().status().get(10, TimeUnit.SECONDS);
+    }
+
+    /** The one peer in it. */
+    private static JsonNode peer(Cluster c, String topic) throws Exception {
+        return convergence(c, topic).path("peers").path(0);
+    }
+
+    private void awaitQuiet(String topic) {
+        Awaitility.await().atMost(Duration.ofSeconds(60)).untilAsserted(() -> {
+            for (Cluster c : List.of(p.a, p.b)) {
+                JsonNode peer = peer(c, topic);
+                assertThat(peer.path("known").asBoolean()).as("%s", peer).isTrue();
+                assertThat(peer.path("diverged")).as("%s", peer).isEmpty();
+                assertThat(peer.path("acknowledgedEpoch").asLong()).as("%s", peer)
+                        .isEqualTo(Layouts.stored(c, topic).getEpoch());
+            }
+        });
+        Awaitility.await().atMost(Duration.ofSeconds(60)).untilAsserted(() -> {
+            assertThat(SourcePair.backlogs(p.a, topic, p.b.name)).containsOnly(0L);
+            assertThat(SourcePair.backlogs(p.b, topic, p.a.name)).containsOnly(0L);
+        });
+    }
+
+    @Test
+    void unrelatedLayoutsBecomeTheSame() throws Exception {
+        String t = p.topic("unrelated", 2, 3);
+        try (Traffic x = Traffic.start(p.a, t, 50, 0); Traffic y = Traffic.start(p.b, t, 50, 1_000_000)) {
+            x.more(500);
+            awaitStarts(t, 0, 0x5555, 0x8000, 0xaaaa);
+            x.more(1000);
+            y.more(1000);
+            x.finish();
+            y.finish();
+        }
+        assertCopied(p.a, p.b, t);
+        assertCopied(p.b, p.a, t);
+        awaitQuiet(t);
+        assertThat(Layouts.sealed(p.a, t)).as("each is cut once").hasSize(2);
+        assertThat(Layouts.sealed(p.b, t)).hasSize(1);
+    }
+
+    @Test
+    void aSplitIsFollowedAndThenNothingIsRebatched() throws Exception {
+        String t = p.topic("follow", 1, 1);
+        Rise before = new Rise(p.a, p.b, "rebatched");
+        try (Traffic x = Traffic.start(p.a, t, 200, 0); Traffic y = Traffic.start(p.b, t, 200, 10_000_000)) {
+            x.more(2000);
+            p.a.admin().scalableTopics().splitSegment(t, 0);
+            awaitStarts(t, 0, 0x8000);
+            p.b.admin().scalableTopics().splitSegment(t, id(active(p.b, t, 0)));
+            awaitStarts(t, 0, 0x4000, 0x8000);
+            x.finish();
+            y.finish();
+        }
+        awaitQuiet(t);
+        Rise there = new Rise(p.a, p.b, "rebatched", "parts", "verbatim");
+        Rise back = new Rise(p.b, p.a, "rebatched", "parts", "verbatim");
+        long began = System.nanoTime();
+        try (Traffic x = Traffic.start(p.a, t, 200, 20_000_000, 2000);
+                Traffic y = Traffic.start(p.b, t, 200, 30_000_000, 2000)) {
+            Awaitility.await().atMost(Duration.ofSeconds(90)).until(() -> there.of("verbatim") + back.of("verbatim")
+                    >= 10_000);
+            x.finish();
+            y.finish();
+        }
+        System.out.println("10000 entries in ms " + (System.nanoTime() - began) / 1_000_000 + " before " + before.of("rebatched"));
+        assertCopied(p.a, p.b, t);
+        assertCopied(p.b, p.a, t);
+        for (Rise r : List.of(there, back)) {
+            assertThat(r.of("rebatched")).isZero();
+            assertThat(r.of("parts")).isZero();
+        }
+    }
+
+    @Test
+    void aMergeNeedsBoth() throws Exception {
+        String t = p.topic("merge", 1, 1);
+        p.a.admin().scalableTopics().splitSegment(t, 0);
+        awaitStarts(t, 0, 0x8000);
+        try (Traffic x = Traffic.start(p.a, t, 50, 0, 1000); Traffic y = Traffic.start(p.b, t, 50, 1_000_000, 1000)) {
+            x.more(500);
+            Http.Answer asked = merge(p.a, t);
+            assertThat(asked.status()).as(asked.body()).isEqualTo(202);
+            assertThat(asked.body()).contains("marked");
+            Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() ->
+                    assertThat(peer(p.b, t).path("cold").path(0).asInt()).as("%s", peer(p.b, t)).isEqualTo(0x8000));
+            x.more(1000);
+            assertThat(Layouts.starts(p.a, t)).containsExactly(0, 0x8000);
+            assertThat(Layouts.starts(p.b, t)).containsExactly(0, 0x8000);
+            merge(p.b, t);
+            awaitStarts(t, 0);
+            x.more(500);
+            y.more(500);
+            x.finish();
+            y.finish();
+        }
+        assertCopied(p.a, p.b, t);
+        assertCopied(p.b, p.a, t);
+        awaitQuiet(t);
+        for (Cluster c : List.of(p.a, p.b)) {
+            assertThat(Layouts.sealed(c, t)).as("merged once at %s", c.name).hasSize(3);
+            assertThat(Layouts.stored(c, t).getProperties()).doesNotContainKey("georep.marks");
+        }
+    }
+
+    private static Http.Answer merge(Cluster c, String t) throws Exception {
+        return Http.post(c.broker, "/admin/v2/scalable/" + t.substring("topic://".length()) + "/merge/"
+                + id(active(c, t, 0)) + "/" + id(active(c, t, 0x8000)), null, "");
+    }
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import georep.nativelib.Converge;
+import georep.nativelib.Json;
+import georep.nativelib.StatusException;
+import georep.plugin.GeorepConfig;
+import georep.plugin.source.SerialExecutor;
+import java.io.IOException;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.apache.pulsar.client.admin.PulsarAdminException;
+import org.apache.pulsar.common.util.FutureUtil;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs the core's convergence machine of one topic while this broker leads it: tells it what happens and does what it
+ * says, one event after the other, on borrowed threads. Nothing blocks. Thread-safe.
+ *
+ * <pre>
+ *   record, members, wishes, peers' pushes --event--> machine --action--> push, answer, change, verdict, wake
+ * </pre>
+ */
+public final class ConvergeDriver implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ConvergeDriver.class);
+    private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
+    /** Verdicts that say "try again". */
+    private static final Set<String> AGAIN = Set.of("CONVERGE_CODE_BUSY", "CONVERGE_CODE_WAITING");
+    private static final String DONE = "CONVERGE_CODE_OK";
+    private static final long AGAIN_MILLIS = 200;
+    private static final long FIRST_DRAIN_MILLIS = 500;
+    private static final long MAX_DRAIN_MILLIS = 30_000;
+    private static final int JITTER = 1001;
+    /** Answers that mean "no such call here". */
+    private static final Set<Integer> NO_CALL = Set.of(404, 405);
+
+    private final String topic;
+    private final ConvergeHost host;
+    private final ScheduledExecutorService executor;
+    private final Converge machine;
+    private final SerialExecutor serial;
+    // what follows is touched by the serial executor's tasks only
+    private final Map<Long, CompletableFuture<JsonNode>> calls = new HashMap<>();
+    private final Map<Long, Wish> wishes = new HashMap<>();
+    private long lastNumber;
+    private boolean leading;
+    private boolean closed;
+    private String stored = "";
+    private long epoch = -1;
+    private ScheduledFuture<?> timer;
+    private long timerAt;
+
+    /** Makes the machine of a topic; it does nothing before {@link #lead}. */
+    public ConvergeDriver(String topic, String cluster, GeorepConfig config, String profile, ConvergeHost host,
+                          ScheduledExecutorService executor) {
+        this.topic = topic;
+        this.host = host;
+        this.executor = executor;
+        this.machine = Converge.open(Json.toProto("ConvergeConfig", JSON.createObjectNode().put("cluster", cluster)
+                .put("topic", topic).put("antiEntropyMillis", TimeUnit.SECONDS.toMillis(config.antiEntropySeconds()))
+                .put("retryFirstMillis", config.pushRetryMillis())
+                .put("retryMaxMillis", TimeUnit.SECONDS.toMillis(config.pushRetryMaxSeconds()))
+                .put("defaultProfile", profile.equals("m1") ? "PROFILE_M1" : "PROFILE_PIP486")
+                .put("cutCap", config.cutCapBytes()).toString()));
+        this.serial = new SerialExecutor(executor, this::settle, e -> { });
+    }
+
+    // ------------------------------------------------------------------ events
+
+    /** This broker leads, with a term above that of every leader before; the record and the members come first. */
+    public void lead(long term) {
+        serial.execute(() -> {
+            leading = true;
+            step("lead", JSON.createObjectNode().put("term", term));
+        });
+    }
+
+    /** The record as it was read last. */
+    public void stored(String record) {
+        serial.execute(() -> tellStored(record));
+    }
+
+    /** The replication set. */
+    public void members(Collection<String> clusters) {
+        serial.execute(() -> {
+            ObjectNode n = JSON.createObjectNode();
+            clusters.forEach(n.putArray("clusters")::add);
+            step("members", n);
+        });
+    }
+
+    /** What the local policy allows, and which boundaries it would remove now. */
+    public void policy(int maxSegments, int maxBuckets, Collection<Integer> cold) {
+        serial.execute(() -> {
+            step("caps", JSON.createObjectNode().put("maxSegments", maxSegments).put("maxBuckets", maxBuckets));
+            ObjectNode n = JSON.createObjectNode();
+            cold.forEach(n.putArray("boundaries")::add);
+            step("cold", n);
+        });
+    }
+
+    /** A peer's TopicState; the ExchangeAnswer. Fails with a StatusException that names what cannot be read. */
+    public CompletableFuture<JsonNode> received(JsonNode state) {
+        CompletableFuture<JsonNode> answer = new CompletableFuture<>();
+        serial.execute(() -> {
+            if (closed) {
+                answer.completeExceptionally(new IllegalStateException("the controller is closing"));
+                return;
+            }
+            long token = ++lastNumber;
+            calls.put(token, answer);
+            ObjectNode n = JSON.createObjectNode().put("token", token);
+            n.set("state", state);
+            try {
+                step("received", n);
+            } catch (StatusException e) {
+                calls.remove(token);
+                answer.completeExceptionally(e);
+            }
+        });
+        return answer;
+    }
+
+    /** A wish to split; waits while the machine says so, at most until the given time. */
+    public CompletableFuture<Void> split(long segment, long waitMillis) {
+        return wish("wishSplit", JSON.createObjectNode().put("segment", segment), waitMillis);
+    }
+
+    /** A wish to merge: ends with verdict MARKED until everybody agrees. */
+    public CompletableFuture<Void> merge(long left, long right, long waitMillis) {
+        return wish("wishMerge", JSON.createObjectNode().put("left", left).put("right", right), waitMillis);
+    }
+
+    private CompletableFuture<Void> wish(String event, ObjectNode content, long waitMillis) {
+        Wish w = new Wish(event, content, System.currentTimeMillis() + waitMillis, new CompletableFuture<>());
+        serial.execute(() -> put(w));
+        return w.future();
+    }
+
+    private void put(Wish w) {
+        if (closed) {
+            w.future().completeExceptionally(new IllegalStateException("the controller is closing"));
+            return;
+        }
+        long number = ++lastNumber;
+        wishes.put(number, w);
+        step(w.event(), w.content().deepCopy().put("wish", number));
+    }
+
+    /** ConvergeStatus. */
+    public CompletableFuture<JsonNode> status() {
+        CompletableFuture<JsonNode> f = new CompletableFuture<>();
+        serial.execute(() -> {
+            try {
+                f.complete(parse(Json.fromProto("ConvergeStatus", machine.status(System.currentTimeMillis()))));
+            } catch (RuntimeException e) {
+                f.completeExceptionally(e); // closed
+            }
+        });
+        return f;
+    }
+
+    /** This broker does not lead any more, or the topic does not replicate any more. */
+    public void resign() {
+        serial.execute(() -> {
+            if (leading && !closed) {
+                leading = false;
+                step("resign", JSON.createObjectNode());
+            }
+        });
+    }
+
+    @Override
+    public void close() {
+        resign();
+        serial.execute(() -> {
+            settle();
+            closed = true;
+            if (timer != null) {
+                timer.cancel(false);
+            }
+            machine.close();
+            RuntimeException e = new IllegalStateException("the controller is closing");
+            calls.values().forEach(f -> f.completeExceptionally(e));
+            wishes.values().forEach(w -> w.future().completeExceptionally(e));
+        });
+    }
+
+    // ------------------------------------------------------------------ the machine
+
+    private void step(String event, JsonNode content) {
+        if (closed) {
+            return;
+        }
+        ObjectNode n = JSON.createObjectNode().put("nowMillis", System.currentTimeMillis());
+        n.set(event, content);
+        machine.step(Json.toProto("ConvergeEvent", n.toString()));
+    }
+
+    private void tellStored(String record) {
+        if (record.equals(stored)) {
+            return;
+        }
+        step("stored", JSON.getNodeFactory().textNode(record));
+        remember(record);
+    }
+
+    private void remember(String record) {
+        stored = record;
+        long e = parse(record).path("epoch").asLong();
+        if (e != epoch) {
+            epoch = e;
+            step("drained", JSON.getNodeFactory().booleanNode(false));
+            askDrained(e, FIRST_DRAIN_MILLIS);
+        }
+    }
+
+    private void askDrained(long forEpoch, long pause) {
+        executor.schedule(() -> serial.execute(() -> {
+            if (closed || epoch != forEpoch) {
+                return;
+            }
+            host.drained().whenComplete((yes, e) -> serial.execute(() -> {
+                if (epoch != forEpoch) {
+                    return; // sealed more meanwhile, and asks again
+                }
+                if (e == null && yes) {
+                    step("drained", JSON.getNodeFactory().booleanNode(true));
+                } else {
+                    askDrained(forEpoch, Math.min(MAX_DRAIN_MILLIS, pause * 2));
+                }
+            }));
+        }), pause, TimeUnit.MILLISECONDS);
+    }
+
+    /** After every burst of events: what the machine wants. */
+    private void settle() {
+        if (closed) {
+            return;
+        }
+        if (leading && !host.leads()) {
+            leading = false;
+            step("resign", JSON.createObjectNode());
+        }
+        JsonNode result = parse(Json.fromProto("ConvergeResult", machine.ready()));
+        for (JsonNode a : result.path("actions")) {
+            a.fields().forEachRemaining(f -> act(f.getKey(), f.getValue()));
+        }
+        wake(result.path("wakeAtMillis").asLong());
+    }
+
+    private void act(String kind, JsonNode a) {
+        switch (kind) {
+            case "push" -> push(a);
+            case "answer" -> {
+                CompletableFuture<JsonNode> f = calls.remove(a.path("token").asLong());
+                if (f != null) {
+                    executor.execute(() -> f.complete(a.path("answer")));
+                }
+            }
+            case "mutate" -> mutate(a);
+            case "verdict" -> verdict(a);
+            default -> LOG.error("[{}] unknown action {}", topic, kind);
+        }
+    }
+
+    private void push(JsonNode a) {
+        String cluster = a.path("cluster").asText();
+        ObjectNode reply = JSON.createObjectNode().put("cluster", cluster).put("token", a.path("token").asText());
+        host.push(cluster, a.path("state")).whenComplete((answer, e) -> serial.execute(() -> {
+            if (e == null) {
+                try {
+                    reply.set("answer", answer);
+                    step("answered", reply);
+                    return;
+                } catch (StatusException bad) {
+                    reply.remove("answer");
+                    failed(reply, bad);
+                    return;
+                }
+            }
+            failed(reply, FutureUtil.unwrapCompletionException(e));
+        }));
+    }
+
+    private void failed(ObjectNode reply, Throwable e) {
+        LOG.debug("[{}] {} does not answer a push: {}", topic, reply.path("cluster").asText(), e.toString());
+        int status = e instanceof PulsarAdminException p ? p.getStatusCode() : 0;
+        step("pushFailed", reply.put("unsupported", NO_CALL.contains(status)).put("text", String.valueOf(e.getMessage()))
+                .put("jitter", ThreadLocalRandom.current().nextInt(JITTER)));
+    }
+
+    private void mutate(JsonNode mutation) {
+        String token = mutation.path("token").asText();
+        LOG.info("[{}] layout change ({}): {} operations on epoch {}", topic, mutation.path("why").asText(),
+                mutation.path("ops").size(), mutation.path("expectEpoch").asText("0"));
+        host.change(mutation).whenComplete((record, e) -> {
+            if (e == null) {
+                serial.execute(() -> {
+                    step("committed", JSON.createObjectNode().put("token", token).put("stored", record));
+                    remember(record);
+                });
+                return;
+            }
+            Throwable cause = FutureUtil.unwrapCompletionException(e);
+            LOG.warn("[{}] layout change failed, to be tried again: {}", topic, cause.toString());
+            host.stored().whenComplete((now, unread) -> serial.execute(() -> {
+                if (unread == null) {
+                    tellStored(now);
+                }
+                step("mutationFailed", JSON.createObjectNode().put("token", token)
+                        .put("text", String.valueOf(cause.getMessage())));
+            }));
+        });
+    }
+
+    private void verdict(JsonNode a) {
+        Wish w = wishes.remove(a.path("wish").asLong());
+        if (w == null) {
+            return;
+        }
+        String code = a.path("code").asText();
+        if (AGAIN.contains(code) && System.currentTimeMillis() + AGAIN_MILLIS < w.giveUpAt()) {
+            executor.schedule(() -> serial.execute(() -> put(w)), AGAIN_MILLIS, TimeUnit.MILLISECONDS);
+            return;
+        }
+        executor.execute(() -> {
+            if (code.equals(DONE)) {
+                w.future().complete(null);
+            } else {
+                w.future().completeExceptionally(new VerdictException(code, a.path("text").asText()));
+            }
+        });
+    }
+
+    private void wake(long at) {
+        if (closed || at < 0 || timer != null && !timer.isDone() && timerAt <= at) {
+            return;
+        }
+        if (timer != null) {
+            timer.cancel(false);
+        }
+        timerAt = at;
+        timer = executor.schedule(() -> serial.execute(() -> step("tick", JSON.createObjectNode())),
+                Math.max(1, at - System.currentTimeMillis()), TimeUnit.MILLISECONDS);
+    }
+
+    private static JsonNode parse(String json) {
+        try {
+            return JSON.readTree(json);
+        } catch (IOException e) {
+            throw new IllegalStateException(e); // what the library or the broker has written
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.plugin.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import georep.plugin.GeorepPlugin;
+import georep.plugin.source.PeerClient;
+import java.io.IOException;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.apache.pulsar.broker.PulsarService;
+import org.apache.pulsar.client.admin.PulsarAdmin;
+import org.apache.pulsar.common.policies.data.ClusterData;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
+
+/**
+ * Tells other clusters the layouts of topics, through the admin clients that the broker keeps for them. One per broker;
+ * thread-safe, nothing blocks.
+ */
+public final class PeerExchange {
+    /** Version of ExchangeRequest and ExchangeResponse. */
+    public static final int PROTOCOL = 1;
+
+    private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
+
+    private final PulsarService pulsar;
+
+    private PeerExchange(GeorepPlugin plugin) {
+        this.pulsar = plugin.pulsar();
+    }
+
+    public static PeerExchange of(GeorepPlugin plugin) {
+        return plugin.service(PeerExchange.class, PeerExchange::new);
+    }
+
+    /** A TopicState to a cluster; its ExchangeAnswer. Fails with what the admin client says. */
+    public CompletableFuture<JsonNode> push(String cluster, JsonNode state) {
+        ObjectNode request = JSON.createObjectNode().put("protocolVersion", PROTOCOL)
+                .put("cluster", pulsar.getConfiguration().getClusterName());
+        request.putArray("states").add(state);
+        return pulsar.getPulsarResources().getClusterResources().getClusterAsync(cluster)
+                .thenCompose(data -> client(cluster, data).exchange(request.toString()))
+                .thenApply(PeerExchange::answer);
+    }
+
+    private PeerClient client(String cluster, Optional<ClusterData> data) {
+        if (data.isEmpty()) {
+            throw new IllegalStateException("cluster " + cluster + " is not registered here");
+        }
+        PulsarAdmin admin = pulsar.getBrokerService().getClusterPulsarAdmin(cluster, data);
+        if (admin == null) {
+            throw new IllegalStateException("no admin client for " + cluster);
+        }
+        return PeerClient.of(admin);
+    }
+
+    /** The answer to a call with one state. */
+    public static JsonNode answer(String response) {
+        try {
+            JsonNode answers = JSON.readTree(response).path("answers");
+            if (answers.size() == 1) {
+                return answers.get(0);
+            }
+            throw new CompletionException(new IOException("answers: " + answers.size() + " for one state"));
+        } catch (IOException e) {
+            throw new CompletionException(e);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.pulsar.broker.service.scalable;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import georep.plugin.GeorepPlugin;
+import georep.plugin.control.ConvergeDriver;
+import georep.plugin.control.ConvergeHost;
+import georep.plugin.control.LayoutMutation;
+import georep.plugin.control.PeerExchange;
+import georep.plugin.control.ReplicationSetup;
+import georep.plugin.control.TopicRecord;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.pulsar.broker.PulsarService;
+import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
+import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How a topic's layout follows those of its peers, while this broker leads it and there are peers: starts and ends the
+ * {@link ConvergeDriver}, and lends it the controller's queue, store and policy. Thread-safe.
+ */
+public final class TopicConvergence implements ConvergeHost {
+    private static final Logger LOG = LoggerFactory.getLogger(TopicConvergence.class);
+    /** How long a wish waits for another change, or for peers that a new leader has not heard. */
+    private static final long WISH_MILLIS = 65_000;
+    /** 5.0.0-M1 has no such setting: the library's default. */
+    private static final int MAX_BUCKETS = 64;
+    private static final int DEFAULT_LOOK_SECONDS = 60;
+
+    private final ReplicatedController controller;
+    private final GeorepPlugin plugin;
+    private final PulsarService pulsar;
+    private final ScalePolicy policy;
+    private volatile ConvergeDriver driver;
+    private volatile boolean termRaised;
+    private ScheduledFuture<?> looks; // guarded by this
+
+    TopicConvergence(ReplicatedController controller, GeorepPlugin plugin) {
+        this.controller = controller;
+        this.plugin = plugin;
+        this.pulsar = plugin.pulsar();
+        this.policy = new ScalePolicy(pulsar, plugin.records(), controller.getTopicName());
+    }
+
+    private TopicName topic() {
+        return controller.getTopicName();
+    }
+
+    private String cluster() {
+        return pulsar.getConfiguration().getClusterName();
+    }
+
+    // ------------------------------------------------------------------ life
+
+    /** True while the layout is decided with peers. */
+    public boolean on() {
+        return driver != null;
+    }
+
+    /** The leader has prepared replication: there are peers now, others than before, or none. In the queue. */
+    CompletableFuture<Void> update(ReplicationSetup.Result r) {
+        if (r.remotes().isEmpty() || !plugin.config().convergence()) {
+            boolean raise = r.replicated() && !termRaised;
+            stop();
+            return raise ? raiseTerm().thenApply(m -> null) : CompletableFuture.completedFuture(null);
+        }
+        ConvergeDriver running = driver;
+        if (running != null) {
+            running.members(members(r));
+            return CompletableFuture.completedFuture(null);
+        }
+        return raiseTerm().thenCompose(m -> policy.look(SegmentLayout.fromMetadata(m), controller)
+                .thenAccept(view -> start(r, m, view)));
+    }
+
+    private CompletableFuture<ScalableTopicMetadata> raiseTerm() {
+        return plugin.records().change(topic(), TopicRecord::raiseTerm).thenApply(m -> {
+            termRaised = true;
+            return m;
+        });
+    }
+
+    private synchronized void start(ReplicationSetup.Result r, ScalableTopicMetadata m, ScalePolicy.View view) {
+        ScheduledExecutorService executor = pulsar.getExecutor();
+        ConvergeDriver d = new ConvergeDriver(topic().toString(), cluster(), plugin.config(), plugin.profile(), this,
+                executor);
+        d.stored(json(m));
+        d.members(members(r));
+        d.policy(view.maxSegments(), MAX_BUCKETS, view.cold());
+        d.lead(TopicRecord.of(m).term());
+        driver = d;
+        int seconds = pulsar.getConfiguration().getScalableTopicAutoScaleIntervalSeconds();
+        int every = seconds > 0 ? seconds : DEFAULT_LOOK_SECONDS;
+        looks = executor.scheduleWithFixedDelay(() -> lookAtPolicy().exceptionally(e -> {
+            LOG.debug("[{}] the policy cannot be looked at, again later: {}", topic(), e.toString());
+            return null;
+        }), every, every, TimeUnit.SECONDS);
+    }
+
+    private Set<String> members(ReplicationSetup.Result r) {
+        Set<String> all = new TreeSet<>(r.remotes());
+        all.add(cluster());
+        return all;
+    }
+
+    /** This time as leader is over. */
+    void end() {
+        termRaised = false;
+        stop();
+    }
+
+    private synchronized void stop() {
+        ConvergeDriver d = driver;
+        driver = null;
+        if (looks != null) {
+            looks.cancel(false);
+            looks = null;
+        }
+        if (d != null) {
+            d.close();
+        }
+    }
+
+    // ------------------------------------------------------------------ what happens
+
+    void stored(ScalableTopicMetadata m) {
+        ConvergeDriver d = driver;
+        if (d != null) {
+            d.stored(json(m));
+        }
+    }
+
+    /** Completes when the split is durable; waits where it has to. */
+    CompletableFuture<Void> split(long segment) {
+        return present().thenCompose(d -> d.split(segment, WISH_MILLIS));
+    }
+
+    /** Fails with verdict MARKED until everybody agrees. */
+    CompletableFuture<Void> merge(long left, long right) {
+        return present().thenCompose(d -> d.merge(left, right, WISH_MILLIS));
+    }
+
+    private CompletableFuture<ConvergeDriver> present() {
+        ConvergeDriver d = driver;
+        return d != null ? CompletableFuture.completedFuture(d)
+                : CompletableFuture.failedFuture(new IllegalStateException("the controller has moved"));
+    }
+
+    /** What the policy would merge now. */
+    CompletableFuture<Void> lookAtPolicy() {
+        ConvergeDriver d = driver;
+        return d == null ? CompletableFuture.completedFuture(null) : policy.look(controller.getLayout().join(),
+                controller).thenAccept(v -> d.policy(v.maxSegments(), MAX_BUCKETS, v.cold()));
+    }
+
+    /** A peer's TopicState; the ExchangeAnswer, once what it needs is stored here. */
+    public CompletableFuture<JsonNode> received(JsonNode state) {
+        ConvergeDriver d = driver;
+        return d != null ? d.received(state) : controller.look().thenCompose(r -> {
+            ConvergeDriver now = driver;
+            return now != null ? now.received(state) : CompletableFuture.completedFuture(noMember(topic(),
+                    "its layout does not converge here"));
+        });
+    }
+
+    /** The ExchangeAnswer for a topic that does not take part here. */
+    public static JsonNode noMember(TopicName topic, String why) {
+        return ObjectMapperFactory.getMapper().getObjectMapper().createObjectNode().put("topic", topic.toString())
+                .put("code", "CONVERGE_CODE_NOT_MEMBER").put("text", why);
+    }
+
+    /** ConvergeStatus; null where the layout does not converge. */
+    public CompletableFuture<JsonNode> status() {
+        ConvergeDriver d = driver;
+        return d == null ? CompletableFuture.completedFuture(null) : d.status();
+    }
+
+    // ------------------------------------------------------------------ what the machine has done for it
+
+    @Override
+    public boolean leads() {
+        return controller.isLeader();
+    }
+
+    @Override
+    public CompletableFuture<String> stored() {
+        return plugin.records().fresh(topic()).thenApply(TopicConvergence::json);
+    }
+
+    @Override
+    public CompletableFuture<String> change(JsonNode mutation) {
+        return controller.change(new LayoutMutation(mutation, System.currentTimeMillis()))
+                .thenApply(TopicConvergence::json);
+    }
+
+    @Override
+    public CompletableFuture<JsonNode> push(String cluster, JsonNode state) {
+        return PeerExchange.of(plugin).push(cluster, state);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> drained() {
+        return new SealedBacklog(pulsar, topic()).drained(controller.getLayout().join(), controller.pins());
+    }
+
+    private static String json(ScalableTopicMetadata m) {
+        try {
+            return ObjectMapperFactory.getMapper().writer().writeValueAsString(m);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}
