@@ -65,6 +65,11 @@ public final class ClusterSpec {
         return this;
     }
 
+    /** Layouts do not follow those of other clusters: they stay as different as a test makes them. */
+    public ClusterSpec apart() {
+        return key("georepConvergence", false);
+    }
+
     /** brokerDeduplicationEnabled. */
     public ClusterSpec dedup(boolean on) {
         return with(c -> c.setBrokerDeduplicationEnabled(on));

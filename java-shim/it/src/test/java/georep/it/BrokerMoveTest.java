@@ -32,7 +32,7 @@ class BrokerMoveTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(false, s -> s.zookeeper().with(c ->
+        p = SourcePair.apart(false, s -> s.zookeeper().with(c ->
                 c.setTopicFactoryClassName(HeldSegment.Factory.class.getName())));
         p.a.addBroker();
         p.b.addBroker();

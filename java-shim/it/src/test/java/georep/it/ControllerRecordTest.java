@@ -29,8 +29,8 @@ class ControllerRecordTest {
 
     @BeforeAll
     static void start() throws Exception {
-        a = ClusterSpec.named("cluster-a").start(Dirs.fresh());
-        b = ClusterSpec.named("cluster-b").start(Dirs.fresh());
+        a = ClusterSpec.named("cluster-a").apart().start(Dirs.fresh());
+        b = ClusterSpec.named("cluster-b").apart().start(Dirs.fresh());
         Federation.introduce(a, b);
     }
 

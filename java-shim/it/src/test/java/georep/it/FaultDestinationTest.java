@@ -54,7 +54,7 @@ class FaultDestinationTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(false, s -> s.key("georepCutCapBytes", 2000).key("georepDedupSnapshotEntries", 4)
+        p = SourcePair.apart(false, s -> s.key("georepCutCapBytes", 2000).key("georepDedupSnapshotEntries", 4)
                 .with(c -> c.setMaxMessageSize(c.getClusterName().equals("cluster-b") ? LARGEST : 5 << 20)));
     }
 

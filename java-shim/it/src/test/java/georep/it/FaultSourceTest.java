@@ -46,7 +46,7 @@ class FaultSourceTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(false, s -> s.key("georepStallSeconds", 2)
+        p = SourcePair.apart(false, s -> s.key("georepStallSeconds", 2)
                 .key("brokerClient_operationTimeoutMs", 5000) // a client tries so long to get over a quota by itself
                 .with(c -> c.setTopicFactoryClassName(FaultTopicFactory.class.getName()))
                 .with(c -> c.setManagedLedgerCacheSizeMB(0))

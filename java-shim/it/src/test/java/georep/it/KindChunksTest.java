@@ -31,7 +31,7 @@ class KindChunksTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(true);
+        p = SourcePair.apart(true);
     }
 
     @AfterAll

@@ -37,7 +37,7 @@ class KindEncryptedTest {
     @BeforeAll
     void start() throws Exception {
         keys = KindKeys.make(Dirs.fresh());
-        p = SourcePair.start(true, s -> s.key("georepEncryptedBatchPolicy",
+        p = SourcePair.apart(true, s -> s.key("georepEncryptedBatchPolicy",
                 s.name.equals("cluster-a") ? "park" : "place"));
     }
 

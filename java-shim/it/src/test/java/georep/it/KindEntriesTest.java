@@ -34,7 +34,7 @@ class KindEntriesTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(true);
+        p = SourcePair.apart(true);
     }
 
     @AfterAll

@@ -33,7 +33,7 @@ class KindTransactionsTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(true, s -> s.with(c -> {
+        p = SourcePair.apart(true, s -> s.with(c -> {
             c.setTransactionCoordinatorEnabled(true);
             c.setTransactionBufferProviderClassName(KindSlowBuffers.class.getName());
         }));

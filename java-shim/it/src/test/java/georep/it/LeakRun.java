@@ -66,7 +66,7 @@ final class LeakRun {
     public static void main(String[] args) throws Exception {
         ResourceLeakDetectorFactory.setResourceLeakDetectorFactory(new Factory());
         deliberate();
-        try (SourcePair p = SourcePair.start(false, s -> s.with(c -> c.setManagedLedgerCacheSizeMB(0)))) {
+        try (SourcePair p = SourcePair.apart(false, s -> s.with(c -> c.setManagedLedgerCacheSizeMB(0)))) {
             traffic(p);
             oddities(p);
         }

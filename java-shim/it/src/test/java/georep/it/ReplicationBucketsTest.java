@@ -44,7 +44,7 @@ class ReplicationBucketsTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(false, s -> s.key("georepSegmentProfile", "pip486"));
+        p = SourcePair.apart(false, s -> s.key("georepSegmentProfile", "pip486"));
     }
 
     @AfterAll

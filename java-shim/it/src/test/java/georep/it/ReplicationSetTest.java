@@ -43,10 +43,10 @@ class ReplicationSetTest {
     @BeforeAll
     void start() throws Exception {
         // fixed: where topic policies are on, Pulsar's own code at B goes on asking A at the address that it knows
-        a = ClusterSpec.named("cluster-a").fixedPorts().key("georepIdleProducerSeconds", 2)
+        a = ClusterSpec.named("cluster-a").apart().fixedPorts().key("georepIdleProducerSeconds", 2)
                 .with(c -> c.setReplicationStartAt(startAt))
                 .with(c -> c.setTopicLevelPoliciesEnabled(topicPolicies)).start(Dirs.fresh());
-        b = ClusterSpec.named("cluster-b").dedup(true).start(Dirs.fresh());
+        b = ClusterSpec.named("cluster-b").apart().dedup(true).start(Dirs.fresh());
         Federation.introduce(a, b);
     }
 

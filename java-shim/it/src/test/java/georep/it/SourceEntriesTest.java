@@ -50,7 +50,7 @@ class SourceEntriesTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(true, s -> s.with(c ->
+        p = SourcePair.apart(true, s -> s.with(c ->
                 c.setDispatchRateLimiterFactoryClassName(CountingRates.class.getName())));
     }
 

@@ -28,7 +28,7 @@ class SourceGateTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(true);
+        p = SourcePair.apart(true);
     }
 
     @AfterAll

@@ -22,7 +22,7 @@ class SourceHandoverTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(true, s -> s.key("georepIdleProducerSeconds", 1));
+        p = SourcePair.apart(true, s -> s.key("georepIdleProducerSeconds", 1));
     }
 
     @AfterAll

@@ -39,8 +39,8 @@ class SourceOutageTest {
 
     @BeforeAll
     void start() throws Exception {
-        a = ClusterSpec.named("cluster-a").key("georepStallSeconds", 5).start(Dirs.fresh());
-        b = ClusterSpec.named("cluster-b").fixedPorts().dedup(true).start(Dirs.fresh());
+        a = ClusterSpec.named("cluster-a").apart().key("georepStallSeconds", 5).start(Dirs.fresh());
+        b = ClusterSpec.named("cluster-b").apart().fixedPorts().dedup(true).start(Dirs.fresh());
         Federation.of("outage/ns", a, b);
     }
 

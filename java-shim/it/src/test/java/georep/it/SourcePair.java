@@ -40,6 +40,15 @@ final class SourcePair implements AutoCloseable {
         return start(dedup, s -> s);
     }
 
+    /** Clusters whose layouts stay as different as the test makes them. */
+    static SourcePair apart(boolean dedup, UnaryOperator<ClusterSpec> also) throws Exception {
+        return start(dedup, s -> also.apply(s.apart()));
+    }
+
+    static SourcePair apart(boolean dedup) throws Exception {
+        return apart(dedup, s -> s);
+    }
+
     /** A topic of so many segments on each side. */
     String topic(String name, int segmentsA, int segmentsB) throws Exception {
         String t = "topic://" + NS + "/" + name;

@@ -28,8 +28,8 @@ class SourceRemoteTest {
 
     @BeforeAll
     void start() throws Exception {
-        a = ClusterSpec.named("cluster-a").key("georepStallSeconds", 2).start(Dirs.fresh());
-        b = ClusterSpec.named("cluster-b").fixedPorts().start(Dirs.fresh());
+        a = ClusterSpec.named("cluster-a").apart().key("georepStallSeconds", 2).start(Dirs.fresh());
+        b = ClusterSpec.named("cluster-b").apart().fixedPorts().start(Dirs.fresh());
         Federation.introduce(a, b);
     }
 

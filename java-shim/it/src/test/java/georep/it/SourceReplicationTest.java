@@ -28,7 +28,7 @@ class SourceReplicationTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(false);
+        p = SourcePair.apart(false);
     }
 
     /** Slots and bytes come back on every way that an entry can take. */

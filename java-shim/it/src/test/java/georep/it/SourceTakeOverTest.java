@@ -42,7 +42,7 @@ class SourceTakeOverTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void newOwnerContinues(boolean dedup) throws Exception {
-        p = SourcePair.start(dedup, s -> s.with(c ->
+        p = SourcePair.apart(dedup, s -> s.with(c ->
                 c.setTopicFactoryClassName(HeldSegment.Factory.class.getName())));
         String t = p.topic("take-over", 1, 2);
         String left = active(p.b, t, 0);

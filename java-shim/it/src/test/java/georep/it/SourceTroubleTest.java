@@ -50,7 +50,7 @@ class SourceTroubleTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(false, s -> s.key("georepInFlightBytes", 2 * CAP).key("georepInFlightBytesPerRemote", CAP)
+        p = SourcePair.apart(false, s -> s.key("georepInFlightBytes", 2 * CAP).key("georepInFlightBytesPerRemote", CAP)
                 .key("georepWindowBytes", CAP).with(c -> c.setManagedLedgerCacheSizeMB(0)));
     }
 

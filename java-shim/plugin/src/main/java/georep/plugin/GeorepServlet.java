@@ -53,6 +53,7 @@ public final class GeorepServlet implements AdditionalServletWithPulsarService {
         ReplicatedScalableTopicService service = ReplicatedScalableTopicService.install(plugin);
         plugin.service(PolicyWatch.class, p -> new PolicyWatch(pulsar, p.records(), service))
                 .start(plugin.config().sweepSeconds());
+        pulsar.addPrometheusRawMetricsProvider(new ConvergeMetrics(plugin, service));
         pulsar.addPrometheusRawMetricsProvider(new SourceMetrics(SourceBroker.of(pulsar)));
         pulsar.addPrometheusRawMetricsProvider(new SegmentMetrics(SourceBroker.of(pulsar)));
     }

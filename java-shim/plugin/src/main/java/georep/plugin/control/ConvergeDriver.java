@@ -159,17 +159,13 @@ public final class ConvergeDriver implements AutoCloseable {
         step(w.event(), w.content().deepCopy().put("wish", number));
     }
 
-    /** ConvergeStatus. */
-    public CompletableFuture<JsonNode> status() {
-        CompletableFuture<JsonNode> f = new CompletableFuture<>();
-        serial.execute(() -> {
-            try {
-                f.complete(parse(Json.fromProto("ConvergeStatus", machine.status(System.currentTimeMillis()))));
-            } catch (RuntimeException e) {
-                f.completeExceptionally(e); // closed
-            }
-        });
-        return f;
+    /** ConvergeStatus, now; null once closed. */
+    public JsonNode status() {
+        try {
+            return parse(Json.fromProto("ConvergeStatus", machine.status(System.currentTimeMillis())));
+        } catch (StatusException | IllegalStateException e) {
+            return null;
+        }
     }
 
     /** This broker does not lead any more, or the topic does not replicate any more. */

@@ -7,9 +7,12 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.source.PeerClient;
 import java.io.IOException;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.LongAdder;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.client.admin.PulsarAdmin;
 import org.apache.pulsar.common.policies.data.ClusterData;
@@ -25,7 +28,12 @@ public final class PeerExchange {
 
     private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
 
+    /** Calls to one cluster since the plugin was started. */
+    public record Calls(LongAdder answered, LongAdder failed) {
+    }
+
     private final PulsarService pulsar;
+    private final Map<String, Calls> calls = new ConcurrentSkipListMap<>();
 
     private PeerExchange(GeorepPlugin plugin) {
         this.pulsar = plugin.pulsar();
@@ -42,7 +50,15 @@ public final class PeerExchange {
         request.putArray("states").add(state);
         return pulsar.getPulsarResources().getClusterResources().getClusterAsync(cluster)
                 .thenCompose(data -> client(cluster, data).exchange(request.toString()))
-                .thenApply(PeerExchange::answer);
+                .thenApply(PeerExchange::answer).whenComplete((a, e) -> {
+                    Calls c = calls.computeIfAbsent(cluster, k -> new Calls(new LongAdder(), new LongAdder()));
+                    (e == null ? c.answered : c.failed).increment();
+                });
+    }
+
+    /** By cluster. */
+    public Map<String, Calls> calls() {
+        return calls;
     }
 
     private PeerClient client(String cluster, Optional<ClusterData> data) {

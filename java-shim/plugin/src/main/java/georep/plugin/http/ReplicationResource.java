@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.http;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import georep.nativelib.Json;
 import georep.nativelib.Peer;
 import georep.plugin.GeorepPlugin;
@@ -39,6 +40,7 @@ import org.apache.pulsar.common.util.FutureUtil;
  *   POST      {tenant}/{namespace}/{topic}/watermark  georep.v1.WatermarkRequest; the segment's owner answers
  *   POST      {tenant}/{namespace}/{topic}/segment/{d}/forget       georep.v1.OriginKeys: gone at their origin
  *   POST      {tenant}/{namespace}/{topic}/segment/{d}/read-record  the topic's record has changed
+ *   GET       {tenant}/{namespace}/{topic}/convergence   georep.v1.ConvergeStatus; the topic's leader answers
  *   GET       status/{tenant}/{namespace}[/{topic}]   replication as this cluster sees it
  * </pre>
  *
@@ -180,6 +182,17 @@ public class ReplicationResource extends PluginResource {
             TopicName tn = topic(tenant, namespace, topic);
             return leader(p, tn).thenCompose(c -> new StatusReport(p).topic(tn));
         });
+    }
+
+    /** How the topic's layout follows its peers': georep.v1.ConvergeStatus, by the leader; {} where it does not. */
+    @GET
+    @Path("/{tenant}/{namespace}/{topic}/convergence")
+    public void convergence(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                            @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic) {
+        run(rsp, p -> leader(p, topic(tenant, namespace, topic)).thenApply(c -> {
+            JsonNode n = c.convergence().status();
+            return n == null ? "{}" : n.toString();
+        }));
     }
 
     /** One segment, by the broker that owns it; the topic's status is made of these. */

@@ -63,8 +63,29 @@ final class StatusReport {
                                 + "is").putArray("segments");
                         return CompletableFuture.completedFuture(withBudgets(n));
                     }
-                    return segments(topic, m, n);
+                    return TopicRecord.of(m).remotes().isEmpty() ? segments(topic, m, n)
+                            : convergence(topic, n).thenCompose(x -> segments(topic, m, n));
                 }));
+    }
+
+    /** By the leader, who alone knows its peers. */
+    private CompletableFuture<Void> convergence(TopicName topic, ObjectNode n) {
+        return asked(topic, "convergence").handle((json, e) -> {
+            if (e != null) {
+                n.putObject("convergence").put("error", FutureUtil.unwrapCompletionException(e).getMessage());
+            } else {
+                n.set("convergence", SegmentStatus.tree(json));
+            }
+            return null;
+        });
+    }
+
+    private CompletableFuture<String> asked(TopicName topic, String call) {
+        try {
+            return PeerClient.of(plugin.pulsar().getAdminClient()).get(topic, call);
+        } catch (PulsarServerException e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     private CompletableFuture<ObjectNode> segments(TopicName topic, ScalableTopicMetadata m, ObjectNode n) {
@@ -111,19 +132,14 @@ final class StatusReport {
     }
 
     private CompletableFuture<Void> ask(TopicName topic, SegmentInfo s, ObjectNode into) {
-        try {
-            return PeerClient.of(plugin.pulsar().getAdminClient()).get(topic, "segment/"
-                    + SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId())).handle((json, e) -> {
-                        if (e != null) {
-                            into.put("error", FutureUtil.unwrapCompletionException(e).getMessage());
-                        } else if (SegmentStatus.tree(json) instanceof ObjectNode o) {
-                            into.setAll(o);
-                        }
-                        return null;
-                    });
-        } catch (PulsarServerException e) {
-            into.put("error", e.getMessage());
-            return CompletableFuture.completedFuture(null);
-        }
+        return asked(topic, "segment/" + SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId()))
+                .handle((json, e) -> {
+                    if (e != null) {
+                        into.put("error", FutureUtil.unwrapCompletionException(e).getMessage());
+                    } else if (SegmentStatus.tree(json) instanceof ObjectNode o) {
+                        into.setAll(o);
+                    }
+                    return null;
+                });
     }
 }

@@ -93,6 +93,18 @@ public class ReplicatedScalableTopicService extends ScalableTopicService {
         });
     }
 
+    /** Topics led here whose layouts follow those of peers. */
+    public List<TopicConvergence> converging() {
+        List<TopicConvergence> all = new ArrayList<>();
+        controllers.values().forEach(f -> {
+            if (f.isDone() && !f.isCompletedExceptionally()
+                    && f.join() instanceof ReplicatedController c && c.convergence().on()) {
+                all.add(c.convergence());
+            }
+        });
+        return all;
+    }
+
     /** Topics whose controller this broker has, leader or not. */
     public List<TopicName> topics() {
         List<TopicName> all = new ArrayList<>();

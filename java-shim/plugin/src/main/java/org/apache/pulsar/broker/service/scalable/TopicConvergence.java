@@ -50,10 +50,6 @@ public final class TopicConvergence implements ConvergeHost {
         this.policy = new ScalePolicy(pulsar, plugin.records(), controller.getTopicName());
     }
 
-    private TopicName topic() {
-        return controller.getTopicName();
-    }
-
     private String cluster() {
         return pulsar.getConfiguration().getClusterName();
     }
@@ -177,10 +173,14 @@ public final class TopicConvergence implements ConvergeHost {
                 .put("code", "CONVERGE_CODE_NOT_MEMBER").put("text", why);
     }
 
-    /** ConvergeStatus; null where the layout does not converge. */
-    public CompletableFuture<JsonNode> status() {
+    /** ConvergeStatus, now; null where the layout does not converge. */
+    public JsonNode status() {
         ConvergeDriver d = driver;
-        return d == null ? CompletableFuture.completedFuture(null) : d.status();
+        return d == null ? null : d.status();
+    }
+
+    public TopicName topic() {
+        return controller.getTopicName();
     }
 
     // ------------------------------------------------------------------ what the machine has done for it
