@@ -4,6 +4,7 @@ package georep.it;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import org.apache.pulsar.client.admin.PulsarAdminException.ConflictException;
 import org.apache.pulsar.common.policies.data.RetentionPolicies;
 import org.apache.pulsar.common.policies.data.TenantInfo;
 
@@ -93,10 +94,17 @@ public final class Federation {
         replicate(at, namespace, Set.of(at.name));
     }
 
-    /** The topic exists on every cluster with so many segments. */
+    /** The topic exists on every cluster with so many segments; where it replicates, the first may have created it. */
     public static void topic(String topic, int segments, Cluster... clusters) throws Exception {
         for (Cluster c : clusters) {
-            c.admin().scalableTopics().createScalableTopic(topic, segments);
+            try {
+                c.admin().scalableTopics().createScalableTopic(topic, segments);
+            } catch (ConflictException e) {
+                int there = c.admin().scalableTopics().getMetadata(topic).getSegments().size();
+                if (there != segments) {
+                    throw new IllegalStateException(c.name + " has " + topic + " with " + there + " segments", e);
+                }
+            }
         }
     }
 

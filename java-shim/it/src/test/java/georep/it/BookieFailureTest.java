@@ -24,7 +24,7 @@ class BookieFailureTest {
 
     @BeforeEach
     void start() throws Exception {
-        p = SourcePair.start(true, s -> s.zookeeper().realBookies(3, 2).with(c -> {
+        p = SourcePair.apart(true, s -> s.zookeeper().realBookies(3, 2).with(c -> {
             c.setManagedLedgerDefaultAckQuorum(2);
             c.setManagedLedgerCacheSizeMB(0); // what is replicated is read from bookies
         }));

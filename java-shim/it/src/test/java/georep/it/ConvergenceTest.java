@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import georep.it.SourcePair.Rise;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -67,9 +68,34 @@ class ConvergenceTest {
         });
     }
 
+    /** A topic that is created on one cluster is there on the other, with the same layout, and nothing is to be done. */
+    @Test
+    void aTopicIsCreatedEverywhere() throws Exception {
+        String t = "topic://" + SourcePair.NS + "/everywhere";
+        p.a.admin().scalableTopics().createScalableTopic(t, 3, Map.of("mine", "1"));
+        Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
+            assertThat(p.b.admin().scalableTopics().listScalableTopics(SourcePair.NS)).contains(t);
+            assertThat(Layouts.stored(p.a, t).getProperties()).doesNotContainKey("georep.create.cluster-b");
+        });
+        awaitQuiet(t);
+        assertThat(Layouts.stored(p.b, t).getProperties()).containsEntry("mine", "1");
+        assertThat(Layouts.stored(p.a, t).getProperties().get("georep.instance")).as("two lives of one name")
+                .isNotEqualTo(Layouts.stored(p.b, t).getProperties().get("georep.instance"));
+        for (Cluster c : List.of(p.a, p.b)) {
+            assertThat(Layouts.stored(c, t).getEpoch()).isZero();
+            assertThat(Layouts.starts(c, t)).containsExactly(0, 0x5555, 0xaaaa);
+        }
+        Publish.v5(p.a, t, 0, 300, 30);
+        assertCopied(p.a, p.b, t);
+    }
+
     @Test
     void unrelatedLayoutsBecomeTheSame() throws Exception {
-        String t = p.topic("unrelated", 2, 3);
+        String t = "topic://t/met/unrelated";
+        Federation.create("t/met", p.a, p.b);
+        Federation.topic(t, 2, p.a);
+        Federation.topic(t, 3, p.b);
+        Federation.of("t/met", p.a, p.b);
         try (Traffic x = Traffic.start(p.a, t, 50, 0); Traffic y = Traffic.start(p.b, t, 50, 1_000_000)) {
             x.more(500);
             awaitStarts(t, 0, 0x5555, 0x8000, 0xaaaa);
@@ -88,7 +114,6 @@ class ConvergenceTest {
     @Test
     void aSplitIsFollowedAndThenNothingIsRebatched() throws Exception {
         String t = p.topic("follow", 1, 1);
-        Rise before = new Rise(p.a, p.b, "rebatched");
         try (Traffic x = Traffic.start(p.a, t, 200, 0); Traffic y = Traffic.start(p.b, t, 200, 10_000_000)) {
             x.more(2000);
             p.a.admin().scalableTopics().splitSegment(t, 0);
@@ -101,15 +126,13 @@ class ConvergenceTest {
         awaitQuiet(t);
         Rise there = new Rise(p.a, p.b, "rebatched", "parts", "verbatim");
         Rise back = new Rise(p.b, p.a, "rebatched", "parts", "verbatim");
-        long began = System.nanoTime();
-        try (Traffic x = Traffic.start(p.a, t, 200, 20_000_000, 2000);
-                Traffic y = Traffic.start(p.b, t, 200, 30_000_000, 2000)) {
+        try (Traffic x = Traffic.start(p.a, t, 200, 20_000_000, 4000);
+                Traffic y = Traffic.start(p.b, t, 200, 30_000_000, 4000)) {
             Awaitility.await().atMost(Duration.ofSeconds(90)).until(() -> there.of("verbatim") + back.of("verbatim")
                     >= 10_000);
             x.finish();
             y.finish();
         }
-        System.out.println("10000 entries in ms " + (System.nanoTime() - began) / 1_000_000 + " before " + before.of("rebatched"));
         assertCopied(p.a, p.b, t);
         assertCopied(p.b, p.a, t);
         for (Rise r : List.of(there, back)) {

@@ -29,7 +29,7 @@ class KindLegacyTest {
 
     @BeforeAll
     void start() throws Exception {
-        p = SourcePair.start(true);
+        p = SourcePair.apart(true);
     }
 
     @AfterAll

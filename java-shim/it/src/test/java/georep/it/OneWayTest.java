@@ -50,8 +50,8 @@ class OneWayTest {
 
     private String topic(String name, int segmentsA, int segmentsB) throws Exception {
         String t = "topic://" + NS + "/" + name;
-        Federation.topic(t, segmentsA, a);
         Federation.topic(t, segmentsB, b);
+        Federation.topic(t, segmentsA, a); // else it would be created at B with A's layout
         return t;
     }
 

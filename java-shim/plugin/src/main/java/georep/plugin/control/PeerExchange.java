@@ -8,14 +8,12 @@ import georep.plugin.GeorepPlugin;
 import georep.plugin.source.PeerClient;
 import java.io.IOException;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.LongAdder;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.client.admin.PulsarAdmin;
-import org.apache.pulsar.common.policies.data.ClusterData;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
 
 /**
@@ -48,8 +46,7 @@ public final class PeerExchange {
         ObjectNode request = JSON.createObjectNode().put("protocolVersion", PROTOCOL)
                 .put("cluster", pulsar.getConfiguration().getClusterName());
         request.putArray("states").add(state);
-        return pulsar.getPulsarResources().getClusterResources().getClusterAsync(cluster)
-                .thenCompose(data -> client(cluster, data).exchange(request.toString()))
+        return admin(cluster).thenCompose(admin -> PeerClient.of(admin).exchange(request.toString()))
                 .thenApply(PeerExchange::answer).whenComplete((a, e) -> {
                     Calls c = calls.computeIfAbsent(cluster, k -> new Calls(new LongAdder(), new LongAdder()));
                     (e == null ? c.answered : c.failed).increment();
@@ -61,15 +58,16 @@ public final class PeerExchange {
         return calls;
     }
 
-    private PeerClient client(String cluster, Optional<ClusterData> data) {
-        if (data.isEmpty()) {
-            throw new IllegalStateException("cluster " + cluster + " is not registered here");
-        }
-        PulsarAdmin admin = pulsar.getBrokerService().getClusterPulsarAdmin(cluster, data);
-        if (admin == null) {
-            throw new IllegalStateException("no admin client for " + cluster);
-        }
-        return PeerClient.of(admin);
+    /** The client that the broker keeps for a cluster. */
+    CompletableFuture<PulsarAdmin> admin(String cluster) {
+        return pulsar.getPulsarResources().getClusterResources().getClusterAsync(cluster).thenApply(data -> {
+            PulsarAdmin admin = data.isEmpty() ? null
+                    : pulsar.getBrokerService().getClusterPulsarAdmin(cluster, data);
+            if (admin == null) {
+                throw new IllegalStateException("cluster " + cluster + " is not registered here");
+            }
+            return admin;
+        });
     }
 
     /** The answer to a call with one state. */

@@ -38,10 +38,16 @@ public final class ReplicationSetup {
     private final TopicRecords records;
     private final String pinPrefix;
     private final Supplier<SegmentRecord> firstSegment;
+    private final boolean createThere;
 
-    /** {@code replicatorPrefix}: the broker's setting; {@code firstSegment}: for segments without a recorded parent. */
-    public ReplicationSetup(TopicRecords records, String replicatorPrefix, Supplier<SegmentRecord> firstSegment) {
+    /**
+     * {@code replicatorPrefix}: the broker's setting; {@code firstSegment}: for segments without a recorded parent;
+     * {@code createThere}: a topic is also created at remotes that are added.
+     */
+    public ReplicationSetup(TopicRecords records, String replicatorPrefix, Supplier<SegmentRecord> firstSegment,
+                            boolean createThere) {
         this.records = records;
+        this.createThere = createThere;
         this.pinPrefix = replicatorPrefix + ".";
         this.firstSegment = firstSegment;
     }
@@ -116,6 +122,9 @@ public final class ReplicationSetup {
             added.clear(); // the store may run this again on a conflict
             desired.stream().filter(d -> !r.remotes().contains(d)).forEach(added::add);
             r.setRemotes(desired);
+            if (createThere) {
+                added.forEach(d -> r.setToCreate(d, true));
+            }
             if (r.instance() != null) {
                 r.recordSegments(m, firstSegment.get());
             }

@@ -22,6 +22,7 @@ import org.apache.pulsar.common.scalable.SegmentInfo;
  *   georep.remotes              remotes that replication is enabled for, comma-separated
  *   georep.generation.CLUSTER   raised whenever replication to CLUSTER is enabled or its cursors start anew
  *   georep.paused.CLUSTER       an operator has paused replication to CLUSTER: of segments to come as well
+ *   georep.create.CLUSTER       the topic is still to be created there
  *   georep.segment.ID           {@link SegmentRecord}
  * </pre>
  *
@@ -34,6 +35,7 @@ public final class TopicRecord {
     public static final String REMOTES = "georep.remotes";
     public static final String GENERATION = "georep.generation.";
     public static final String PAUSED = "georep.paused.";
+    public static final String CREATE = "georep.create.";
     public static final String SEGMENT = "georep.segment.";
 
     private static final SecureRandom RANDOM = new SecureRandom();
@@ -71,9 +73,27 @@ public final class TopicRecord {
 
     /** Remotes that an operator has paused for the whole topic. */
     public Set<String> paused() {
+        return named(PAUSED);
+    }
+
+    /** Remotes where the topic is still to be created. */
+    public Set<String> toCreate() {
+        return named(CREATE);
+    }
+
+    public void setToCreate(String remote, boolean on) {
+        if (on) {
+            properties.put(CREATE + remote, "1");
+        } else {
+            properties.remove(CREATE + remote);
+        }
+    }
+
+    /** The ends of the properties' names that begin so. */
+    private Set<String> named(String prefix) {
         Set<String> all = new TreeSet<>();
-        properties.keySet().stream().filter(k -> k.startsWith(PAUSED)).forEach(k ->
-                all.add(k.substring(PAUSED.length())));
+        properties.keySet().stream().filter(k -> k.startsWith(prefix)).forEach(k ->
+                all.add(k.substring(prefix.length())));
         return all;
     }
 
@@ -119,6 +139,7 @@ public final class TopicRecord {
             }
         }
         paused().stream().filter(p -> !remotes.contains(p)).forEach(p -> setPaused(p, false));
+        toCreate().stream().filter(p -> !remotes.contains(p)).forEach(p -> setToCreate(p, false));
         if (remotes.isEmpty()) {
             properties.remove(REMOTES);
         } else {

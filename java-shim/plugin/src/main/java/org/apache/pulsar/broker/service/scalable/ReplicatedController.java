@@ -70,7 +70,9 @@ public class ReplicatedController extends ScalableTopicController {
         this.brokerService = brokerService;
         this.plugin = plugin;
         this.setup = new ReplicationSetup(plugin.records(),
-                brokerService.getPulsar().getConfiguration().getReplicatorPrefix(), plugin::firstSegment);
+                brokerService.getPulsar().getConfiguration().getReplicatorPrefix(), plugin::firstSegment,
+                plugin.config().convergence() && brokerService.getPulsar().getConfiguration()
+                        .isCreateTopicToRemoteClusterForReplication());
         this.convergence = new TopicConvergence(this, plugin);
     }
 
@@ -196,6 +198,12 @@ public class ReplicatedController extends ScalableTopicController {
                     }
                     return adopt(stored).thenApply(l -> stored);
                 }));
+    }
+
+    /** The topic is there, at this remote. */
+    CompletableFuture<Void> created(String remote) {
+        return serial(() -> plugin.records().change(getTopicName(), r -> r.setToCreate(remote, false)))
+                .thenApply(m -> null);
     }
 
     /** Names of the pins, one for each remote. */

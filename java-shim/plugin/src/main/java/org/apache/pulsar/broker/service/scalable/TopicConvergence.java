@@ -8,6 +8,7 @@ import georep.plugin.control.ConvergeDriver;
 import georep.plugin.control.ConvergeHost;
 import georep.plugin.control.LayoutMutation;
 import georep.plugin.control.PeerExchange;
+import georep.plugin.control.RemoteCreation;
 import georep.plugin.control.ReplicationSetup;
 import georep.plugin.control.TopicRecord;
 import java.util.Set;
@@ -71,10 +72,24 @@ public final class TopicConvergence implements ConvergeHost {
         ConvergeDriver running = driver;
         if (running != null) {
             running.members(members(r));
-            return CompletableFuture.completedFuture(null);
+            return plugin.records().fresh(topic()).thenAccept(this::createThere);
         }
         return raiseTerm().thenCompose(m -> policy.look(SegmentLayout.fromMetadata(m), controller)
-                .thenAccept(view -> start(r, m, view)));
+                .thenAccept(view -> {
+                    start(r, m, view);
+                    createThere(m);
+                }));
+    }
+
+    /** Where the topic is still to be created; nobody waits for it, and what fails is tried with the next look. */
+    private void createThere(ScalableTopicMetadata m) {
+        for (String remote : TopicRecord.of(m).toCreate()) {
+            new RemoteCreation(plugin, topic()).create(remote, m).thenCompose(x -> controller.created(remote))
+                    .exceptionally(e -> {
+                        LOG.info("[{}] cannot be created at {} yet: {}", topic(), remote, e.toString());
+                        return null;
+                    });
+        }
     }
 
     private CompletableFuture<ScalableTopicMetadata> raiseTerm() {
