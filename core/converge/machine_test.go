@@ -247,14 +247,13 @@ func TestLostOutcomeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestAnotherInstanceIsAskedBack: a late push of an earlier life changes nothing.
 // TestWhoTakesNoPartIsNotWaitedFor: a cluster that does not replicate the topic to
 // us never tells its layout, and neither splits nor merges wait for that.
 func TestWhoTakesNoPartIsNotWaitedFor(t *testing.T) {
 	r := newRig(t, 0x8000)
 	r.want("push")
-	r.m.Answered(10, "b", r.last.Token, NotMember, "no such topic", nil)
-	if p := r.m.Status(10).Peers[0]; p.Support != Unsupported || p.Trouble != "not-a-member: no such topic" {
+	r.m.Answered(10, "b", r.last.Token, NoTopic, "never heard of it", nil)
+	if p := r.m.Status(10).Peers[0]; p.Support != Unsupported || p.Trouble != "no-topic: never heard of it" {
 		t.Errorf("%+v", p)
 	}
 	r.m.WishSplit(20, 7, 0)
@@ -267,6 +266,7 @@ func TestWhoTakesNoPartIsNotWaitedFor(t *testing.T) {
 	r.want("verdict-marked mutate-merge")
 }
 
+// TestAnotherInstanceIsAskedBack: a late push of an earlier life changes nothing.
 func TestAnotherInstanceIsAskedBack(t *testing.T) {
 	r := newRig(t)
 	r.want("push")

@@ -202,7 +202,7 @@ func (m *Machine) Answered(now int64, name string, token uint64, c Code, text st
 		p.failures, p.nextTry, p.trouble = 0, m.now, text
 		told := p.told
 		p.acked, p.ackAt = &told, m.now
-	case c == NotMember: // it replicates nothing to us and never tells: nobody waits for it until it does
+	case c == NotMember || c == NoTopic: // it replicates nothing to us and never tells: nobody waits for it until it does
 		p.failed(m, c.String()+": "+text, 0)
 		p.support, p.nextTry = Unsupported, m.now+m.cfg.AntiEntropyMillis
 	default:

@@ -122,7 +122,7 @@ public class ExchangeResource extends PluginResource {
             }
             Throwable cause = FutureUtil.unwrapCompletionException(e);
             if (cause instanceof TopicNotFoundException) {
-                return CompletableFuture.completedFuture(TopicConvergence.noMember(tn, "no such topic"));
+                return CompletableFuture.completedFuture(TopicConvergence.noTopic(tn, "no such topic"));
             }
             if (cause instanceof StatusException) {
                 LOG.warn("[{}] state from {} refused: {}", tn, caller(), cause.getMessage());

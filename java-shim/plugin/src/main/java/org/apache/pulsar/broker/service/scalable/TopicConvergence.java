@@ -177,15 +177,15 @@ public final class TopicConvergence implements ConvergeHost {
         ConvergeDriver d = driver;
         return d != null ? d.received(state) : controller.look().thenCompose(r -> {
             ConvergeDriver now = driver;
-            return now != null ? now.received(state) : CompletableFuture.completedFuture(noMember(topic(),
+            return now != null ? now.received(state) : CompletableFuture.completedFuture(noTopic(topic(),
                     "its layout does not converge here"));
         });
     }
 
     /** The ExchangeAnswer for a topic that does not take part here. */
-    public static JsonNode noMember(TopicName topic, String why) {
+    public static JsonNode noTopic(TopicName topic, String why) {
         return ObjectMapperFactory.getMapper().getObjectMapper().createObjectNode().put("topic", topic.toString())
-                .put("code", "CONVERGE_CODE_NOT_MEMBER").put("text", why);
+                .put("code", "CONVERGE_CODE_NO_TOPIC").put("text", why);
     }
 
     /** ConvergeStatus, now; null where the layout does not converge. */
