@@ -18,12 +18,14 @@ import org.apache.pulsar.common.policies.data.RetentionPolicies;
 
 /**
  * Two clusters in this process, real bookies, real clients: what is published on A arrives on B while both split
- * segments. At the end {@code georep verify} compares both clusters' logs, the application's messages are compared with
+ * segments and follow each other's splits; once their layouts are the same nothing is opened any more. At the end {@code georep verify} compares both clusters' logs, the application's messages are compared with
  * A's log, and the last line says DEMO OK or DEMO FAILED (exit status 1).
  */
 public final class Demo {
     private static final String NAMESPACE = "demo/orders";
     private static final String TOPIC = "topic://" + NAMESPACE + "/events";
+    private static final int BATCH = 100;
+    private static final int SMALL_BATCH = 4;
     private static final Duration STALL = Duration.ofSeconds(20);
     /**
      * The consumer on B gets a split segment's children when B's stock controller sees the parent drained. As its
@@ -36,6 +38,7 @@ public final class Demo {
     private Cluster a;
     private Cluster b;
     private Metrics metrics;
+    private Convergence convergence;
     private long lastLine;
 
     private Demo(Settings settings) {
@@ -63,14 +66,25 @@ public final class Demo {
         start();
         try (PulsarClient atA = a.v5(); PulsarClient atB = b.v5();
                 Receiver receiver = new Receiver(atB, TOPIC);
-                Load load = new Load(atA, TOPIC, settings.messages(), settings.loadSeconds())) {
+                Load load = new Load(atA, TOPIC, 0, settings.messages(), BATCH, settings.loadSeconds());
+                Load quiet = new Load(atA, TOPIC, settings.messages(), settings.quietMessages(), SMALL_BATCH,
+                        settings.loadSeconds() / 2)) {
             say("publishing %,d messages with %d keys, every codec at once", settings.messages(), Load.KEYS);
-            Splits splits = new Splits(a, b, TOPIC, load, settings.messages());
+            Splits splits = new Splits(a, b, TOPIC, convergence, load, settings.messages());
             load.start();
             splits.start();
-            watch(load, splits, receiver);
+            watch(List.of(load), splits, receiver);
             List<Splits.Split> done = splits.finish();
-            return verdict(load, receiver, done);
+            done.forEach(s -> say("segment %d of %s was split; the other cluster followed in %d ms", s.segment(),
+                    s.cluster(), s.followedMs()));
+            say("A %s", Layouts.text(a, TOPIC));
+            say("B %s", Layouts.text(b, TOPIC));
+            convergence.await();
+            Convergence.Sent before = convergence.sent();
+            say("the layouts are the same: publishing %,d messages more", settings.quietMessages());
+            quiet.start();
+            watch(List.of(load, quiet), splits, receiver);
+            return verdict(load.acked() + quiet.acked(), receiver, done, convergence.sent().since(before));
         }
     }
 
@@ -81,14 +95,18 @@ public final class Demo {
         a = cluster("a");
         b = other.get();
         say("both are up");
-        Federation.of(NAMESPACE, a, b);
+        Federation.create(NAMESPACE, a, b);
         for (Cluster c : List.of(a, b)) { // both logs are read again at the end
             c.admin().namespaces().setRetention(NAMESPACE, new RetentionPolicies(-1, -1));
         }
         a.admin().scalableTopics().createScalableTopic(TOPIC, 2);
         b.admin().scalableTopics().createScalableTopic(TOPIC, 4);
         metrics = new Metrics(a.broker.getWebServiceAddress());
+        convergence = new Convergence(a, b, TOPIC);
         say("A %s   B %s   replicating %s", Layouts.text(a, TOPIC), Layouts.text(b, TOPIC), TOPIC);
+        Federation.of(NAMESPACE, a, b);
+        say("their first meeting took %d ms: A %s   B %s", convergence.await(), Layouts.text(a, TOPIC),
+                Layouts.text(b, TOPIC));
     }
 
     private Cluster cluster(String name) {
@@ -100,24 +118,29 @@ public final class Demo {
     }
 
     /** Prints until everything has arrived, or nothing has moved for a while. */
-    private void watch(Load load, Splits splits, Receiver receiver) throws Exception {
+    private void watch(List<Load> loads, Splits splits, Receiver receiver) throws Exception {
         long moved = System.nanoTime();
         String state = "";
         while (true) {
-            load.check();
+            for (Load l : loads) {
+                l.check();
+            }
             splits.check();
             receiver.check();
+            int published = loads.stream().mapToInt(Load::published).sum();
+            int acked = loads.stream().mapToInt(Load::acked).sum();
+            boolean done = loads.stream().allMatch(Load::done);
             Metrics.Sample m = metrics.sample();
-            progress(load, receiver, m);
-            if (load.done() && m.backlog() == 0 && receiver.count() >= load.acked()) {
+            progress(published, receiver, m);
+            if (done && m.backlog() == 0 && receiver.count() >= acked) {
                 return;
             }
-            String now = load.acked() + " " + receiver.count() + " " + m;
+            String now = acked + " " + receiver.count() + " " + m;
             if (!now.equals(state)) {
                 state = now;
                 moved = System.nanoTime();
             } else if (System.nanoTime() - moved
-                    > (m.backlog() == 0 && load.done() ? STALL_OF_APPLICATION : STALL).toNanos()) {
+                    > (m.backlog() == 0 && done ? STALL_OF_APPLICATION : STALL).toNanos()) {
                 say("nothing moves any more; what stands:");
                 stuck();
                 return;
@@ -147,17 +170,18 @@ public final class Demo {
         }
     }
 
-    private void progress(Load load, Receiver receiver, Metrics.Sample m) throws Exception {
+    private void progress(int published, Receiver receiver, Metrics.Sample m) throws Exception {
         if (System.nanoTime() - lastLine < 1_000_000_000L) {
             return;
         }
         lastLine = System.nanoTime();
-        say("published %,9d  received %,9d  verbatim %,6d  re-batched %,6d  backlog %,5d  A %s  B %s", load.published(),
+        say("published %,9d  received %,9d  verbatim %,6d  re-batched %,6d  backlog %,5d  A %s  B %s", published,
                 receiver.count(), m.verbatim(), m.rebatched(), m.backlog(), Layouts.text(a, TOPIC),
                 Layouts.text(b, TOPIC));
     }
 
-    private Verdict verdict(Load load, Receiver receiver, List<Splits.Split> splits) throws Exception {
+    private Verdict verdict(int acked, Receiver receiver, List<Splits.Split> splits, Convergence.Sent quiet)
+            throws Exception {
         int received = receiver.count();
         Sequences got = receiver.stop();
         if (settings.sabotage() != Sabotage.Kind.NONE) {
@@ -166,13 +190,13 @@ public final class Demo {
         }
         say("received %,d; georep verify reads both logs", received);
         Verify.Answer answer = Verify.run(settings.command(), a, b, TOPIC);
-        long again = answer.total("messages") - load.acked();
+        long again = answer.total("messages") - acked;
         if (again > 0) {
             say("%,d messages are twice in A's log: its clients sent them again when their segment was sealed", again);
         }
         String consumer = StoredMessages.read(a, TOPIC).difference(got);
-        Verdict v = new Verdict(load.acked(), received, answer, metrics.sample(), splits, consumer,
-                (System.nanoTime() - began) / 1_000_000);
+        Verdict v = new Verdict(acked, received, answer, metrics.sample(), splits, quiet, settings.quietEntries(),
+                consumer, (System.nanoTime() - began) / 1_000_000);
         v.write(settings.report());
         return v;
     }

@@ -25,7 +25,6 @@ import org.apache.pulsar.client.api.v5.schema.Schema;
 final class Load implements AutoCloseable {
     static final int KEYS = 64;
     private static final int BODY = 400;
-    private static final int BATCH = 100;
     private static final int UNACKED = 4000; // per producer
     private static final int ATTEMPTS = 20;
     private static final int UNANSWERED_SECONDS = 10;
@@ -33,26 +32,31 @@ final class Load implements AutoCloseable {
 
     private final List<Producer<byte[]>> producers = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
-    private final AtomicInteger next = new AtomicInteger();
+    private final AtomicInteger next;
     private final AtomicInteger acked = new AtomicInteger();
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
+    private final int first;
     private final int messages;
     private final double perNano;
 
-    Load(PulsarClient client, String topic, int messages, double seconds) throws Exception {
+    /** Messages {@code first} and so on, in batches of so many at most. */
+    Load(PulsarClient client, String topic, int first, int messages, int batch, double seconds) throws Exception {
+        this.first = first;
+        this.next = new AtomicInteger(first);
         this.messages = messages;
         this.perNano = messages / (seconds * 1e9);
         for (CompressionType c : CompressionType.values()) {
-            producers.add(producer(client, topic, c));
+            producers.add(producer(client, topic, c, batch));
         }
-        producers.add(producer(client, topic, CompressionType.LZ4));
+        producers.add(producer(client, topic, CompressionType.LZ4, batch));
     }
 
-    private static Producer<byte[]> producer(PulsarClient client, String topic, CompressionType c) throws Exception {
+    private static Producer<byte[]> producer(PulsarClient client, String topic, CompressionType c, int batch)
+            throws Exception {
         return client.newProducer(Schema.bytes()).topic(topic).sendTimeout(Duration.ofSeconds(60))
                 .compressionPolicy(CompressionPolicy.of(c)).blockIfQueueFull(true)
-                .batchingPolicy(BatchingPolicy.builder().maxMessages(BATCH).maxSize(MemorySize.ofKilobytes(128))
-                        .maxPublishDelay(Duration.ofMillis(50)).build())
+                .batchingPolicy(BatchingPolicy.builder().maxMessages(batch).maxSize(MemorySize.ofKilobytes(128))
+                        .maxPublishDelay(Duration.ofMillis(batch / 2 + 1)).build())
                 .create();
     }
 
@@ -138,7 +142,7 @@ final class Load implements AutoCloseable {
     }
 
     int published() {
-        return next.get();
+        return next.get() - first;
     }
 
     int acked() {
@@ -147,7 +151,7 @@ final class Load implements AutoCloseable {
 
     /** Sent and not yet acknowledged by A. */
     int inFlight() {
-        return next.get() - acked.get();
+        return published() - acked.get();
     }
 
     boolean done() {

@@ -37,6 +37,16 @@ record Settings(int messages, Path home, Sabotage.Kind sabotage) {
         return Math.min(15, Math.max(8, messages / 8000.0));
     }
 
+    /** What is published once the layouts are the same, in small batches; numbers go on from the others'. */
+    int quietMessages() {
+        return messages / 4;
+    }
+
+    /** At least so many entries of these must arrive unopened. */
+    int quietEntries() {
+        return Math.min(10_000, messages / 12);
+    }
+
     Path command() {
         return home.resolve("build/lib/georep");
     }

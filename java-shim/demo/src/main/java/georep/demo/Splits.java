@@ -11,20 +11,23 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntSupplier;
 
 /**
- * Splits segments of both clusters while traffic is in flight, each at a share of the load:
+ * Splits segments of both clusters while traffic is in flight, each at a share of the load, and waits until the other
+ * cluster has followed:
  *
  * <pre>
- *                A                      B
- *   at first     0000      8000         0000 4000 8000 c000        nothing fits: re-batched
- *   1/6          0000      8000         0000 4000 8000 c000 e000   B split
- *   2/6          0000 4000 8000         0000 4000 8000 c000 e000   A split: its lower half fits now: verbatim
- *   3/6          0000 4000 8000 c000    0000 4000 8000 c000 e000   A split: c000 does not fit
- *   4/6          0000 4000 8000 c000    0000 2000 4000 8000 c000 e000   B split: 0000 fits no more
+ *   at first     0000 4000 8000 c000               what both agreed on before the load
+ *   1/6          0000 4000 8000 c000 e000          B splits c000: what A has in it is re-batched until A has, too
+ *   2/6          0000 2000 4000 8000 c000 e000     A splits 0000: a segment of A covers less than B's: verbatim
+ *   3/6          … 8000 a000 …                     A splits 8000
+ *   4/6          0000 2000 3000 …                  B splits 2000
  * </pre>
  */
 final class Splits {
-    /** One split; inFlight: messages without acknowledgement from A, or entries of A without one from B. */
-    record Split(String cluster, long segment, int inFlight) {
+    /**
+     * One split; inFlight: messages without acknowledgement from A, or entries of A without one from B; followedMs: until
+     * the other cluster had the same layout.
+     */
+    record Split(String cluster, long segment, int inFlight, long followedMs) {
     }
 
     /** A segment of B that is not split. */
@@ -34,16 +37,18 @@ final class Splits {
     private final Cluster b;
     private final String topic;
     private final Load load;
+    private final Convergence convergence;
     private final int messages;
     private final List<Split> done = new ArrayList<>();
     private final Thread thread = new Thread(this::run, "splits");
     private volatile Throwable failure;
 
-    Splits(Cluster a, Cluster b, String topic, Load load, int messages) {
+    Splits(Cluster a, Cluster b, String topic, Convergence convergence, Load load, int messages) {
         this.a = a;
         this.b = b;
         this.topic = topic;
         this.load = load;
+        this.convergence = convergence;
         this.messages = messages;
         thread.setDaemon(true);
     }
@@ -57,7 +62,7 @@ final class Splits {
             split(1, b, 0xc000, this::replicating);
             split(2, a, 0x0000, load::inFlight);
             split(3, a, 0x8000, load::inFlight);
-            split(4, b, 0x0000, this::replicating);
+            split(4, b, 0x2000, this::replicating);
         } catch (Exception e) {
             failure = e;
         }
@@ -77,8 +82,9 @@ final class Splits {
         }
         long segment = Layouts.at(c, topic, hash);
         c.admin().scalableTopics().splitSegment(topic, segment);
+        long ms = convergence.await();
         synchronized (done) {
-            done.add(new Split(c.name, segment, n));
+            done.add(new Split(c.name, segment, n, ms));
         }
     }
 

@@ -13,13 +13,20 @@ import java.util.List;
  *
  * @param acked    messages that A acknowledged to its clients
  * @param received messages that the application on B got
+ * @param converged       what was sent after the layouts had become the same for good
+ * @param convergedWanted entries that must be among that
  * @param consumer what is first different between A's log and what the application got, by key; null = nothing
  */
 record Verdict(int acked, int received, Verify.Answer verify, Metrics.Sample replicated, List<Splits.Split> splits,
-               String consumer, long elapsedMs) {
+               Convergence.Sent converged, int convergedWanted, String consumer, long elapsedMs) {
 
     int inFlightAtSplit() {
         return splits.stream().mapToInt(Splits.Split::inFlight).min().orElse(0);
+    }
+
+    /** The slowest of the followed splits. */
+    long convergenceMs() {
+        return splits.stream().mapToLong(Splits.Split::followedMs).max().orElse(0);
     }
 
     /** Everything that is not as promised; empty = the demo is OK. */
@@ -41,6 +48,12 @@ record Verdict(int acked, int received, Verify.Answer verify, Metrics.Sample rep
         if (replicated.parked() > 0) {
             f.add(replicated.parked() + " entries are parked");
         }
+        if (converged.rebatched() > 0) {
+            f.add(converged.rebatched() + " entries were opened although the layouts were the same");
+        }
+        if (converged.entries() < convergedWanted) {
+            f.add("only " + converged.entries() + " entries of " + convergedWanted + " after convergence");
+        }
         if (inFlightAtSplit() == 0) {
             f.add("a split had no traffic beside it");
         }
@@ -55,9 +68,11 @@ record Verdict(int acked, int received, Verify.Answer verify, Metrics.Sample rep
                 .put("orderViolations", verify.total("orderViolations"))
                 .put("verbatimEntries", replicated.verbatim()).put("rebatchedEntries", replicated.rebatched())
                 .put("parts", replicated.parts()).put("parked", replicated.parked())
-                .put("inFlightAtSplit", inFlightAtSplit()).put("elapsedMs", elapsedMs).put("acked", acked);
+                .put("inFlightAtSplit", inFlightAtSplit()).put("elapsedMs", elapsedMs).put("acked", acked)
+                .put("convergenceMs", convergenceMs()).put("entriesAfterConvergence", converged.entries())
+                .put("rebatchedAfterConvergence", converged.rebatched());
         splits.forEach(s -> n.withArray("splits").addObject().put("cluster", s.cluster()).put("segment", s.segment())
-                .put("inFlight", s.inFlight()));
+                .put("inFlight", s.inFlight()).put("followedMs", s.followedMs()));
         faults().forEach(f -> n.withArray("faults").add(f));
         n.set("verify", verify.report());
         Files.createDirectories(file.getParent());
@@ -70,6 +85,8 @@ record Verdict(int acked, int received, Verify.Answer verify, Metrics.Sample rep
                 + received + " lost " + verify.total("lost") + " duplicates " + verify.total("duplicates")
                 + " orderViolations " + verify.total("orderViolations") + " verbatimEntries " + replicated.verbatim()
                 + " rebatchedEntries " + replicated.rebatched() + " parts " + replicated.parts() + " parked "
-                + replicated.parked() + " inFlightAtSplit " + inFlightAtSplit() + " elapsedMs " + elapsedMs;
+                + replicated.parked() + " inFlightAtSplit " + inFlightAtSplit() + " convergenceMs " + convergenceMs()
+                + " entriesAfterConvergence " + converged.entries() + " rebatchedAfterConvergence "
+                + converged.rebatched() + " elapsedMs " + elapsedMs;
     }
 }

@@ -41,7 +41,7 @@ class AuthTest {
     void onlySuperUsersMayCall() throws Exception {
         assertThat(b.controller(TOPIC).isLeader()).isTrue();
         for (String path : List.of("t/auth/x/state", "status/t/auth", "status/t/auth/x",
-                "t/auth/x/segment/0000-ffff-0", "entries/t/auth/x/0")) {
+                "t/auth/x/convergence", "t/auth/x/segment/0000-ffff-0", "entries/t/auth/x/0")) {
             assertThat(Http.get(b.broker, BASE + path, null).status()).as("anonymous " + path).isEqualTo(401);
             assertThat(Http.get(b.broker, BASE + path, user).status()).as("user " + path).isIn(401, 403);
             assertThat(Http.get(b.broker, BASE + path, admin).status()).as("admin " + path).isEqualTo(200);
@@ -49,7 +49,7 @@ class AuthTest {
         for (String path : List.of("t/auth/x/state", "t/auth/x/segment/0000-ffff-0/forget", "t/auth/x/pause",
                 "t/auth/x/resume", "t/auth/x/reset-cursor", "t/auth/x/segment/0000-ffff-0/pause",
                 "t/auth/x/segment/0000-ffff-0/resume", "t/auth/x/segment/0000-ffff-0/reset-cursor",
-                "t/auth/x/segment/0000-ffff-0/skip")) {
+                "t/auth/x/segment/0000-ffff-0/skip", "exchange")) {
             assertThat(Http.post(b.broker, BASE + path, null, "{}").status()).as("anonymous " + path).isEqualTo(401);
             assertThat(Http.post(b.broker, BASE + path, user, "{}").status()).as("user " + path).isIn(401, 403);
         }
@@ -70,6 +70,10 @@ class AuthTest {
         Http.Answer mark = Http.post(second, BASE + "t/auth/x/watermark", admin, KEY);
         assertThat(mark.status()).isEqualTo(307);
         assertThat(mark.location()).startsWith(first + BASE + "t/auth/x/watermark");
+        Http.Answer exchange = Http.post(second, BASE + "exchange", admin, "{\"protocolVersion\":1,\"cluster\":\"z\","
+                + "\"states\":[{\"topic\":\"" + TOPIC + "\",\"cluster\":\"z\"}]}");
+        assertThat(exchange.status()).as(exchange.body()).isEqualTo(307);
+        assertThat(exchange.location()).isEqualTo(first + BASE + "exchange");
         // refused before it is told where to go
         assertThat(Http.get(second, BASE + "t/auth/x/state", user).status()).isIn(401, 403);
     }

@@ -7,11 +7,17 @@ import static georep.it.SourcePair.id;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import georep.it.SourcePair.Rise;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.apache.logging.log4j.Level;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -68,7 +74,7 @@ class ConvergenceTest {
         });
     }
 
-    /** A topic that is created on one cluster is there on the other, with the same layout, and nothing is to be done. */
+    /** A topic that is created on one cluster is there on the other with the same layout, and nothing is to be done. */
     @Test
     void aTopicIsCreatedEverywhere() throws Exception {
         String t = "topic://" + SourcePair.NS + "/everywhere";
@@ -170,6 +176,76 @@ class ConvergenceTest {
             assertThat(Layouts.sealed(c, t)).as("merged once at %s", c.name).hasSize(3);
             assertThat(Layouts.stored(c, t).getProperties()).doesNotContainKey("georep.marks");
         }
+    }
+
+    /** What no honest peer says gets a clear answer each, and changes nothing. */
+    @Test
+    void aLyingPeerChangesNothing() throws Exception {
+        String t = p.topic("lies", 1, 1);
+        awaitQuiet(t);
+        String before = new ObjectMapper().writeValueAsString(Layouts.stored(p.b, t));
+        try (LogLines log = LogLines.of("georep.plugin.http.ExchangeResource", Level.WARN)) {
+            Map.of("version: 9223372036854775807", lie(t).put("epoch", Long.toString(Long.MAX_VALUE)),
+                    "segments: 20000 are above the cap", shape(lie(t), IntStream.range(0, 20_000).toArray()),
+                    "starts[0]", shape(lie(t), 5, 9), "starts[2]", shape(lie(t), 0, 9, 9),
+                    "65536 is above 65535", shape(lie(t), 0, 65_536),
+                    "caps: max_segments 0", lie(t).without("caps")).forEach((want, state) -> {
+                        JsonNode answer = told(exchange("cluster-a", state), 200).path("answers").path(0);
+                        assertThat(answer.path("code").asText()).as("%s", answer).isEqualTo("CONVERGE_CODE_BAD_STATE");
+                        assertThat(answer.path("text").asText()).contains(want);
+                    });
+            JsonNode stranger = told(exchange("cluster-z", lie(t).put("cluster", "cluster-z")), 200);
+            assertThat(stranger.path("answers").path(0).path("code").asText()).isEqualTo("CONVERGE_CODE_NOT_MEMBER");
+            ObjectNode missing = lie(t).put("topic", t + "-nosuch");
+            assertThat(told(exchange("cluster-a", missing), 200).path("answers").path(0).path("code").asText())
+                    .isEqualTo("CONVERGE_CODE_NO_TOPIC");
+            Map.of("own name", exchange("cluster-b", lie(t).put("cluster", "cluster-b")),
+                    "states[0].cluster", exchange("cluster-a", lie(t).put("cluster", "cluster-b")),
+                    "states[0].topic", exchange("cluster-a", lie(t).put("topic", "persistent://a/b/c"))).forEach(
+                            (want, call) -> assertThat(told(call, 400).toString()).contains(want));
+            for (String bad : List.of("", "[]", "{\"states\":" + "[".repeat(50_000), "{\"states\":7}")) {
+                assertThat(post(bad).status()).as(bad.substring(0, Math.min(20, bad.length()))).isEqualTo(400);
+            }
+            assertThat(post("{\"cluster\":\"" + "x".repeat(9 << 20) + "\"}").status()).isEqualTo(413);
+            assertThat(log.with("refused")).anyMatch(l -> l.contains("@127.0.0.1") && l.contains("own name"));
+        }
+        assertThat(new ObjectMapper().writeValueAsString(Layouts.stored(p.b, t))).isEqualTo(before);
+        assertThat(Layouts.starts(p.a, t)).containsExactly(0);
+    }
+
+    /** What A might say next, in order, of its one segment. */
+    private ObjectNode lie(String topic) throws Exception {
+        ObjectNode n = new ObjectMapper().createObjectNode().put("cluster", "cluster-a").put("topic", topic)
+                .put("instance", Layouts.stored(p.a, topic).getProperties().get("georep.instance"))
+                .put("leaderTerm", "100");
+        n.putObject("caps").put("maxSegments", 64).put("maxBuckets", 64);
+        return shape(n, 0);
+    }
+
+    private static ObjectNode shape(ObjectNode state, int... starts) {
+        ArrayNode segments = state.putObject("shape").put("profile", "PROFILE_M1").putArray("segments");
+        Arrays.stream(starts).forEach(s -> segments.addObject().put("start", s));
+        return state;
+    }
+
+    private static String exchange(String cluster, ObjectNode state) {
+        ObjectNode n = new ObjectMapper().createObjectNode().put("protocolVersion", 1).put("cluster", cluster);
+        n.putArray("states").add(state);
+        return n.toString();
+    }
+
+    private JsonNode told(String call, int status) {
+        try {
+            Http.Answer a = post(call);
+            assertThat(a.status()).as(a.body()).isEqualTo(status);
+            return a.json();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private Http.Answer post(String body) throws Exception {
+        return Http.post(p.b.broker, "/admin/v2/scalable-repl/exchange", null, body);
     }
 
     private static Http.Answer merge(Cluster c, String t) throws Exception {

@@ -56,7 +56,8 @@ class OperatorCommandTest {
     }
 
     private Cluster secured(String name) throws Exception {
-        return ClusterSpec.named(name).apart().with(secrets::requireTokens).with(secrets::requireTls).start(Dirs.fresh());
+        return ClusterSpec.named(name).apart().with(secrets::requireTokens).with(secrets::requireTls)
+                .start(Dirs.fresh());
     }
 
     @AfterAll

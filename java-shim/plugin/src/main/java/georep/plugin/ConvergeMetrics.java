@@ -57,8 +57,8 @@ final class ConvergeMetrics implements PrometheusRawMetricsProvider {
         peers.forEach(p -> byCluster.computeIfAbsent(p.cluster, k -> new ArrayList<>()).add(p));
         byCluster(out, "pulsar_georep_diverged_ranges", "Hash ranges where this cluster's layouts lag a peer's.",
                 byCluster, Peer::behind, false);
-        byCluster(out, "pulsar_georep_convergence_lag_seconds", "Time since a peer's layout differs, until it is folded "
-                + "in and drained; else how long the last difference lasted. The longest of all topics.", byCluster,
+        byCluster(out, "pulsar_georep_convergence_lag_seconds", "Time since a peer's layout differs, until it is "
+                + "folded in and drained; else how long the last difference lasted. The longest of all.", byCluster,
                 Peer::lagSeconds, true);
         byCluster(out, "pulsar_georep_peer_state_age_seconds", "Age of the oldest last state of a peer.", byCluster,
                 Peer::ageSeconds, true);
@@ -68,8 +68,8 @@ final class ConvergeMetrics implements PrometheusRawMetricsProvider {
         if (plugin.pulsar().getConfiguration().isExposeTopicLevelMetricsInPrometheus()) {
             byTopic(out, "pulsar_georep_topic_diverged_ranges", "Hash ranges where this cluster's layout lags a "
                     + "peer's.", peers, Peer::behind);
-            byTopic(out, "pulsar_georep_topic_convergence_lag_seconds", "The same as the convergence lag, by topic.",
-                    peers, Peer::lagSeconds);
+            byTopic(out, "pulsar_georep_topic_convergence_lag_seconds", "The convergence lag of a topic.", peers,
+                    Peer::lagSeconds);
         }
     }
 
@@ -88,13 +88,14 @@ final class ConvergeMetrics implements PrometheusRawMetricsProvider {
 
     private void exchanges(SimpleTextOutputStream out) {
         String name = "pulsar_georep_peer_exchanges_total";
-        head(out, name, "Layouts told to a peer, by result.", "counter");
-        PeerExchange.of(plugin).calls().forEach((cluster, calls) -> {
+        head(out, name, "Calls that tell layouts to a peer, by result.", "counter");
+        for (JsonNode p : PeerExchange.of(plugin).status().path("peers")) {
+            String cluster = p.path("cluster").asText();
             labels(out, name, cluster);
-            out.write(",result=\"success\"} ").write(calls.answered().sum()).write('\n');
+            out.write(",result=\"success\"} ").write(p.path("calls").asLong()).write('\n');
             labels(out, name, cluster);
-            out.write(",result=\"failure\"} ").write(calls.failed().sum()).write('\n');
-        });
+            out.write(",result=\"failure\"} ").write(p.path("failures").asLong()).write('\n');
+        }
     }
 
     private void byCluster(SimpleTextOutputStream out, String name, String help, Map<String, List<Peer>> all,

@@ -17,9 +17,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import org.apache.pulsar.client.admin.PulsarAdminException;
 import org.apache.pulsar.common.util.FutureUtil;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
 import org.slf4j.Logger;
@@ -33,7 +31,7 @@ import org.slf4j.LoggerFactory;
  *   record, members, wishes, peers' pushes --event--> machine --action--> push, answer, change, verdict, wake
  * </pre>
  */
-public final class ConvergeDriver implements AutoCloseable {
+public final class ConvergeDriver {
     private static final Logger LOG = LoggerFactory.getLogger(ConvergeDriver.class);
     private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
     /** Verdicts that say "try again". */
@@ -42,17 +40,14 @@ public final class ConvergeDriver implements AutoCloseable {
     private static final long AGAIN_MILLIS = 200;
     private static final long FIRST_DRAIN_MILLIS = 500;
     private static final long MAX_DRAIN_MILLIS = 30_000;
-    private static final int JITTER = 1001;
-    /** Answers that mean "no such call here". */
-    private static final Set<Integer> NO_CALL = Set.of(404, 405);
 
     private final String topic;
     private final ConvergeHost host;
+    private final PeerExchange peers;
     private final ScheduledExecutorService executor;
     private final Converge machine;
     private final SerialExecutor serial;
     // what follows is touched by the serial executor's tasks only
-    private final Map<Long, CompletableFuture<JsonNode>> calls = new HashMap<>();
     private final Map<Long, Wish> wishes = new HashMap<>();
     private long lastNumber;
     private boolean leading;
@@ -64,9 +59,10 @@ public final class ConvergeDriver implements AutoCloseable {
 
     /** Makes the machine of a topic; it does nothing before {@link #lead}. */
     public ConvergeDriver(String topic, String cluster, GeorepConfig config, String profile, ConvergeHost host,
-                          ScheduledExecutorService executor) {
+                          PeerExchange peers, ScheduledExecutorService executor) {
         this.topic = topic;
         this.host = host;
+        this.peers = peers;
         this.executor = executor;
         this.machine = Converge.open(Json.toProto("ConvergeConfig", JSON.createObjectNode().put("cluster", cluster)
                 .put("topic", topic).put("antiEntropyMillis", TimeUnit.SECONDS.toMillis(config.antiEntropySeconds()))
@@ -81,6 +77,7 @@ public final class ConvergeDriver implements AutoCloseable {
 
     /** This broker leads, with a term above that of every leader before; the record and the members come first. */
     public void lead(long term) {
+        peers.enter(topic, this);
         serial.execute(() -> {
             leading = true;
             step("lead", JSON.createObjectNode().put("term", term));
@@ -111,26 +108,13 @@ public final class ConvergeDriver implements AutoCloseable {
         });
     }
 
-    /** A peer's TopicState; the ExchangeAnswer. Fails with a StatusException that names what cannot be read. */
-    public CompletableFuture<JsonNode> received(JsonNode state) {
-        CompletableFuture<JsonNode> answer = new CompletableFuture<>();
+    /** A ConvergeEvent, as the exchange gave it: what a peer pushes, or how a push to it ended. */
+    void deliver(JsonNode event) {
         serial.execute(() -> {
-            if (closed) {
-                answer.completeExceptionally(new IllegalStateException("the controller is closing"));
-                return;
-            }
-            long token = ++lastNumber;
-            calls.put(token, answer);
-            ObjectNode n = JSON.createObjectNode().put("token", token);
-            n.set("state", state);
-            try {
-                step("received", n);
-            } catch (StatusException e) {
-                calls.remove(token);
-                answer.completeExceptionally(e);
+            if (!closed) {
+                machine.step(Json.toProto("ConvergeEvent", event.toString()));
             }
         });
-        return answer;
     }
 
     /** A wish to split; waits while the machine says so, at most until the given time. */
@@ -178,9 +162,10 @@ public final class ConvergeDriver implements AutoCloseable {
         });
     }
 
-    @Override
-    public void close() {
+    /** Ends the machine; completes when nothing of it is under way to peers any more. */
+    public CompletableFuture<Void> end() {
         resign();
+        CompletableFuture<Void> ended = new CompletableFuture<>();
         serial.execute(() -> {
             settle();
             closed = true;
@@ -189,9 +174,10 @@ public final class ConvergeDriver implements AutoCloseable {
             }
             machine.close();
             RuntimeException e = new IllegalStateException("the controller is closing");
-            calls.values().forEach(f -> f.completeExceptionally(e));
             wishes.values().forEach(w -> w.future().completeExceptionally(e));
+            peers.leave(topic, this).thenRun(() -> ended.complete(null));
         });
+        return ended;
     }
 
     // ------------------------------------------------------------------ the machine
@@ -259,43 +245,12 @@ public final class ConvergeDriver implements AutoCloseable {
 
     private void act(String kind, JsonNode a) {
         switch (kind) {
-            case "push" -> push(a);
-            case "answer" -> {
-                CompletableFuture<JsonNode> f = calls.remove(a.path("token").asLong());
-                if (f != null) {
-                    executor.execute(() -> f.complete(a.path("answer")));
-                }
-            }
+            case "push" -> peers.push(a);
+            case "answer" -> peers.replied(a);
             case "mutate" -> mutate(a);
             case "verdict" -> verdict(a);
             default -> LOG.error("[{}] unknown action {}", topic, kind);
         }
-    }
-
-    private void push(JsonNode a) {
-        String cluster = a.path("cluster").asText();
-        ObjectNode reply = JSON.createObjectNode().put("cluster", cluster).put("token", a.path("token").asText());
-        host.push(cluster, a.path("state")).whenComplete((answer, e) -> serial.execute(() -> {
-            if (e == null) {
-                try {
-                    reply.set("answer", answer);
-                    step("answered", reply);
-                    return;
-                } catch (StatusException bad) {
-                    reply.remove("answer");
-                    failed(reply, bad);
-                    return;
-                }
-            }
-            failed(reply, FutureUtil.unwrapCompletionException(e));
-        }));
-    }
-
-    private void failed(ObjectNode reply, Throwable e) {
-        LOG.debug("[{}] {} does not answer a push: {}", topic, reply.path("cluster").asText(), e.toString());
-        int status = e instanceof PulsarAdminException p ? p.getStatusCode() : 0;
-        step("pushFailed", reply.put("unsupported", NO_CALL.contains(status)).put("text", String.valueOf(e.getMessage()))
-                .put("jitter", ThreadLocalRandom.current().nextInt(JITTER)));
     }
 
     private void mutate(JsonNode mutation) {

@@ -15,9 +15,6 @@ public interface ConvergeHost {
     /** One ConvergeMutation, all of it or nothing; the record that is stored then. */
     CompletableFuture<String> change(JsonNode mutation);
 
-    /** A TopicState to a peer cluster; its ExchangeAnswer. Fails where there is none. */
-    CompletableFuture<JsonNode> push(String cluster, JsonNode state);
-
     /** Whether no sealed segment has a backlog left towards any remote. */
     CompletableFuture<Boolean> drained();
 }

@@ -4,58 +4,220 @@ package georep.plugin.control;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import georep.nativelib.Exchange;
+import georep.nativelib.Json;
+import georep.nativelib.StatusException;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.source.PeerClient;
+import georep.plugin.source.SerialExecutor;
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ConcurrentSkipListMap;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.client.admin.PulsarAdmin;
+import org.apache.pulsar.client.admin.PulsarAdminException;
+import org.apache.pulsar.common.util.FutureUtil;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Tells other clusters the layouts of topics, through the admin clients that the broker keeps for them. One per broker;
- * thread-safe, nothing blocks.
+ * Carries the layouts of this broker's topics to other clusters and back: runs the core's exchange machine, which puts
+ * many topics into one call, and makes its calls through the admin clients that the broker keeps for the clusters. One
+ * per broker; thread-safe, nothing blocks.
+ *
+ * <pre>
+ *   topic's driver --push--> machine --call--> POST exchange of another cluster
+ *   topic's driver <-event-- machine <-------- its response, or a call that came here
+ * </pre>
  */
-public final class PeerExchange {
-    /** Version of ExchangeRequest and ExchangeResponse. */
-    public static final int PROTOCOL = 1;
-
+public final class PeerExchange implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PeerExchange.class);
     private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
-
-    /** Calls to one cluster since the plugin was started. */
-    public record Calls(LongAdder answered, LongAdder failed) {
-    }
+    /** Answers that mean "no such call here". */
+    private static final Set<Integer> NO_CALL = Set.of(404, 405);
+    private static final int JITTER = 1001;
 
     private final PulsarService pulsar;
-    private final Map<String, Calls> calls = new ConcurrentSkipListMap<>();
+    private final ScheduledExecutorService executor;
+    private final Exchange machine;
+    private final SerialExecutor serial;
+    private final Map<String, ConvergeDriver> drivers = new ConcurrentHashMap<>();
+    // what follows is touched by the serial executor's tasks only
+    private final Map<Long, CompletableFuture<String>> calls = new HashMap<>();
+    private long lastCall;
+    private boolean closed;
+    private ScheduledFuture<?> timer;
+    private long timerAt;
 
     private PeerExchange(GeorepPlugin plugin) {
         this.pulsar = plugin.pulsar();
+        this.executor = pulsar.getExecutor();
+        this.machine = Exchange.open(Json.toProto("ExchangeConfig", JSON.createObjectNode()
+                .put("cluster", pulsar.getConfiguration().getClusterName()).toString()));
+        this.serial = new SerialExecutor(executor, this::settle, e -> { });
     }
 
     public static PeerExchange of(GeorepPlugin plugin) {
         return plugin.service(PeerExchange.class, PeerExchange::new);
     }
 
-    /** A TopicState to a cluster; its ExchangeAnswer. Fails with what the admin client says. */
-    public CompletableFuture<JsonNode> push(String cluster, JsonNode state) {
-        ObjectNode request = JSON.createObjectNode().put("protocolVersion", PROTOCOL)
-                .put("cluster", pulsar.getConfiguration().getClusterName());
-        request.putArray("states").add(state);
-        return admin(cluster).thenCompose(admin -> PeerClient.of(admin).exchange(request.toString()))
-                .thenApply(PeerExchange::answer).whenComplete((a, e) -> {
-                    Calls c = calls.computeIfAbsent(cluster, k -> new Calls(new LongAdder(), new LongAdder()));
-                    (e == null ? c.answered : c.failed).increment();
-                });
+    // ------------------------------------------------------------------ topics led here
+
+    /** The topic's events go to this driver from now on. */
+    void enter(String topic, ConvergeDriver driver) {
+        drivers.put(topic, driver);
     }
 
-    /** By cluster. */
-    public Map<String, Calls> calls() {
-        return calls;
+    /** The topic is not led here any more; what it sent ends without an event. Before another driver of it begins. */
+    CompletableFuture<Void> leave(String topic, ConvergeDriver driver) {
+        CompletableFuture<Void> left = new CompletableFuture<>();
+        drivers.remove(topic, driver);
+        serial.execute(() -> {
+            step("forget", JSON.getNodeFactory().textNode(topic));
+            left.complete(null);
+        });
+        return left;
+    }
+
+    /** Whether the topic takes part, led by this broker. */
+    public boolean leads(String topic) {
+        return drivers.containsKey(topic);
+    }
+
+    /** A ConvergeSend, as the topic's machine gave it. */
+    void push(JsonNode send) {
+        serial.execute(() -> step("push", send));
+    }
+
+    /** A ConvergeReply, as the topic's machine gave it. */
+    void replied(JsonNode reply) {
+        serial.execute(() -> step("replied", reply));
+    }
+
+    // ------------------------------------------------------------------ calls from other clusters
+
+    /**
+     * An ExchangeRequest whose topics are led here, or by nobody; the ExchangeResponse. Fails with a StatusException
+     * for what breaks a rule, is beyond a cap, or comes while too many others are being answered.
+     */
+    public CompletableFuture<String> received(JsonNode request) {
+        CompletableFuture<String> response = new CompletableFuture<>();
+        serial.execute(() -> {
+            if (closed) {
+                response.completeExceptionally(new IllegalStateException("the broker is closing"));
+                return;
+            }
+            long call = ++lastCall;
+            calls.put(call, response);
+            ObjectNode n = JSON.createObjectNode().put("call", call);
+            n.set("request", request);
+            try {
+                step("received", n);
+            } catch (StatusException e) {
+                calls.remove(call);
+                response.completeExceptionally(e);
+            }
+        });
+        return response;
+    }
+
+    // ------------------------------------------------------------------ the machine
+
+    private void step(String event, JsonNode content) {
+        if (closed) {
+            return;
+        }
+        ObjectNode n = JSON.createObjectNode().put("nowMillis", System.currentTimeMillis());
+        n.set(event, content);
+        machine.step(Json.toProto("ExchangeEvent", n.toString()));
+    }
+
+    private void settle() {
+        if (closed) {
+            return;
+        }
+        JsonNode result = parse(Json.fromProto("ExchangeResult", machine.ready()));
+        for (JsonNode a : result.path("actions")) {
+            a.fields().forEachRemaining(f -> act(f.getKey(), f.getValue()));
+        }
+        wake(result.path("wakeAtMillis").asLong());
+    }
+
+    private void act(String kind, JsonNode a) {
+        switch (kind) {
+            case "call" -> call(a);
+            case "deliver" -> deliver(a.path("topic").asText(), a.path("event"));
+            case "respond" -> {
+                CompletableFuture<String> f = calls.remove(a.path("call").asLong());
+                if (f != null) {
+                    executor.execute(() -> f.complete(a.path("response").toString()));
+                }
+            }
+            default -> LOG.error("unknown action {} of the exchange", kind);
+        }
+    }
+
+    private void deliver(String topic, JsonNode event) {
+        ConvergeDriver d = drivers.get(topic);
+        if (d != null) {
+            d.deliver(event);
+        } else if (event.has("received")) {
+            replied(JSON.createObjectNode().put("token", event.path("received").path("token").asText())
+                    .set("answer", answer(topic, "CONVERGE_CODE_NO_TOPIC", "its layout does not converge here")));
+        }
+    }
+
+    /** An ExchangeAnswer without a state. */
+    public static JsonNode answer(String topic, String code, String text) {
+        return JSON.createObjectNode().put("topic", topic).put("code", code).put("text", text);
+    }
+
+    private void call(JsonNode a) {
+        String call = a.path("call").asText();
+        String cluster = a.path("cluster").asText();
+        admin(cluster).thenCompose(admin -> PeerClient.of(admin).exchange(a.path("request").toString()))
+                .whenComplete((response, e) -> serial.execute(() -> {
+                    Throwable failure = e;
+                    if (e == null) {
+                        try {
+                            ObjectNode n = JSON.createObjectNode().put("call", call);
+                            n.set("response", JSON.readTree(response));
+                            step("returned", n);
+                            return;
+                        } catch (IOException | StatusException bad) {
+                            failure = bad;
+                        }
+                    }
+                    failed(call, cluster, FutureUtil.unwrapCompletionException(failure));
+                }));
+    }
+
+    private void failed(String call, String cluster, Throwable e) {
+        LOG.debug("{} does not answer: {}", cluster, e.toString());
+        int status = e instanceof PulsarAdminException p ? p.getStatusCode() : 0;
+        step("failed", JSON.createObjectNode().put("call", call).put("unsupported", NO_CALL.contains(status))
+                .put("text", String.valueOf(e.getMessage()))
+                .put("jitter", ThreadLocalRandom.current().nextInt(JITTER)));
+    }
+
+    private void wake(long at) {
+        if (at < 0 || timer != null && !timer.isDone() && timerAt <= at) {
+            return;
+        }
+        if (timer != null) {
+            timer.cancel(false);
+        }
+        timerAt = at;
+        timer = executor.schedule(() -> serial.execute(() -> step("tick", JSON.createObjectNode())),
+                Math.max(1, at - System.currentTimeMillis()), TimeUnit.MILLISECONDS);
     }
 
     /** The client that the broker keeps for a cluster. */
@@ -70,16 +232,32 @@ public final class PeerExchange {
         });
     }
 
-    /** The answer to a call with one state. */
-    public static JsonNode answer(String response) {
+    /** ExchangeStatus, now; empty once closed. */
+    public JsonNode status() {
         try {
-            JsonNode answers = JSON.readTree(response).path("answers");
-            if (answers.size() == 1) {
-                return answers.get(0);
-            }
-            throw new CompletionException(new IOException("answers: " + answers.size() + " for one state"));
-        } catch (IOException e) {
-            throw new CompletionException(e);
+            return parse(Json.fromProto("ExchangeStatus", machine.status(System.currentTimeMillis())));
+        } catch (StatusException | IllegalStateException e) {
+            return JSON.createObjectNode();
         }
+    }
+
+    private static JsonNode parse(String json) {
+        try {
+            return JSON.readTree(json);
+        } catch (IOException e) {
+            throw new IllegalStateException(e); // what the library has written
+        }
+    }
+
+    @Override
+    public void close() {
+        serial.execute(() -> {
+            closed = true;
+            if (timer != null) {
+                timer.cancel(false);
+            }
+            machine.close();
+            calls.values().forEach(f -> f.completeExceptionally(new IllegalStateException("the broker is closing")));
+        });
     }
 }

@@ -16,9 +16,9 @@ import org.apache.pulsar.common.scalable.SegmentInfo;
 import org.apache.pulsar.common.util.FutureUtil;
 
 /**
- * Creates a topic that is replicated to a cluster there as well: with the same initial layout while its own is that; else
- * with one segment, and the first exchange of layouts does the rest. One that is there already is left as it is, and no
- * plain topic of the name is covered up: that waits to be migrated.
+ * Creates a topic that is replicated to a cluster there as well: with the same initial layout while its own is that;
+ * else with one segment, and the first exchange of layouts does the rest. One that is there already is left as it is,
+ * and no plain topic of the name is covered up: that waits to be migrated.
  */
 public final class RemoteCreation {
     private final GeorepPlugin plugin;

@@ -182,7 +182,7 @@ public class ReplicatedController extends ScalableTopicController {
     }
 
     /** Looks at record and policies again; what follows from them is known when it completes. */
-    CompletableFuture<ReplicationSetup.Result> look() {
+    public CompletableFuture<ReplicationSetup.Result> look() {
         return serial(() -> refresh().thenCompose(l -> prepare()));
     }
 

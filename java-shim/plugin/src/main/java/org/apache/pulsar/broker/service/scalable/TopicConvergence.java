@@ -42,6 +42,7 @@ public final class TopicConvergence implements ConvergeHost {
     private final ScalePolicy policy;
     private volatile ConvergeDriver driver;
     private volatile boolean termRaised;
+    private volatile CompletableFuture<Void> ended = CompletableFuture.completedFuture(null); // the driver before
     private ScheduledFuture<?> looks; // guarded by this
 
     TopicConvergence(ReplicatedController controller, GeorepPlugin plugin) {
@@ -74,8 +75,8 @@ public final class TopicConvergence implements ConvergeHost {
             running.members(members(r));
             return plugin.records().fresh(topic()).thenAccept(this::createThere);
         }
-        return raiseTerm().thenCompose(m -> policy.look(SegmentLayout.fromMetadata(m), controller)
-                .thenAccept(view -> {
+        return ended.thenCompose(x -> raiseTerm()).thenCompose(m ->
+                policy.look(SegmentLayout.fromMetadata(m), controller).thenAccept(view -> {
                     start(r, m, view);
                     createThere(m);
                 }));
@@ -102,7 +103,7 @@ public final class TopicConvergence implements ConvergeHost {
     private synchronized void start(ReplicationSetup.Result r, ScalableTopicMetadata m, ScalePolicy.View view) {
         ScheduledExecutorService executor = pulsar.getExecutor();
         ConvergeDriver d = new ConvergeDriver(topic().toString(), cluster(), plugin.config(), plugin.profile(), this,
-                executor);
+                PeerExchange.of(plugin), executor);
         d.stored(json(m));
         d.members(members(r));
         d.policy(view.maxSegments(), MAX_BUCKETS, view.cold());
@@ -136,7 +137,7 @@ public final class TopicConvergence implements ConvergeHost {
             looks = null;
         }
         if (d != null) {
-            d.close();
+            ended = d.end();
         }
     }
 
@@ -172,22 +173,6 @@ public final class TopicConvergence implements ConvergeHost {
                 controller).thenAccept(v -> d.policy(v.maxSegments(), MAX_BUCKETS, v.cold()));
     }
 
-    /** A peer's TopicState; the ExchangeAnswer, once what it needs is stored here. */
-    public CompletableFuture<JsonNode> received(JsonNode state) {
-        ConvergeDriver d = driver;
-        return d != null ? d.received(state) : controller.look().thenCompose(r -> {
-            ConvergeDriver now = driver;
-            return now != null ? now.received(state) : CompletableFuture.completedFuture(noTopic(topic(),
-                    "its layout does not converge here"));
-        });
-    }
-
-    /** The ExchangeAnswer for a topic that does not take part here. */
-    public static JsonNode noTopic(TopicName topic, String why) {
-        return ObjectMapperFactory.getMapper().getObjectMapper().createObjectNode().put("topic", topic.toString())
-                .put("code", "CONVERGE_CODE_NO_TOPIC").put("text", why);
-    }
-
     /** ConvergeStatus, now; null where the layout does not converge. */
     public JsonNode status() {
         ConvergeDriver d = driver;
@@ -214,11 +199,6 @@ public final class TopicConvergence implements ConvergeHost {
     public CompletableFuture<String> change(JsonNode mutation) {
         return controller.change(new LayoutMutation(mutation, System.currentTimeMillis()))
                 .thenApply(TopicConvergence::json);
-    }
-
-    @Override
-    public CompletableFuture<JsonNode> push(String cluster, JsonNode state) {
-        return PeerExchange.of(plugin).push(cluster, state);
     }
 
     @Override
