@@ -35,6 +35,8 @@ type Topic struct {
 	Trouble  string
 	Segments []*Segment
 	Budgets  map[string]*Budget // by broker
+
+	Convergence *Convergence // nil: the layout does not follow others'
 }
 
 // TopicRemote is what holds for all segments towards a remote.

@@ -33,6 +33,7 @@ func (t *Topic) appendTo(b *strings.Builder, all bool, sum *totals) {
 	if t.Trouble != "" {
 		fmt.Fprintln(b, Cut(t.Trouble, Width))
 	}
+	t.Convergence.appendTo(b)
 	rows := table{columns: []column{{name: "SEGMENT"}, {name: "REMOTE", max: 12}, {name: "STATE"}, {name: "WAITS FOR"},
 		{name: "BACKLOG", number: true}, {name: "DELAY", number: true}, {name: "PARKED", number: true}}}
 	for _, p := range paths {

@@ -74,9 +74,9 @@ class ConvergenceTest {
         });
     }
 
-    /** A topic that is created on one cluster is there on the other with the same layout, and nothing is to be done. */
+    /** A topic that is created on one cluster is there on the other with the same layout, and goes with it. */
     @Test
-    void aTopicIsCreatedEverywhere() throws Exception {
+    void aTopicIsCreatedAndDeletedEverywhere() throws Exception {
         String t = "topic://" + SourcePair.NS + "/everywhere";
         p.a.admin().scalableTopics().createScalableTopic(t, 3, Map.of("mine", "1"));
         Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
@@ -93,6 +93,9 @@ class ConvergenceTest {
         }
         Publish.v5(p.a, t, 0, 300, 30);
         assertCopied(p.a, p.b, t);
+        p.b.admin().scalableTopics().deleteScalableTopic(t, true);
+        Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() ->
+                assertThat(p.a.admin().scalableTopics().listScalableTopics(SourcePair.NS)).doesNotContain(t));
     }
 
     @Test

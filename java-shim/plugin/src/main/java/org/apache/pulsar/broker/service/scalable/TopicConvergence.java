@@ -9,6 +9,7 @@ import georep.plugin.control.ConvergeHost;
 import georep.plugin.control.LayoutMutation;
 import georep.plugin.control.PeerExchange;
 import georep.plugin.control.RemoteCreation;
+import georep.plugin.control.RemoteDeletion;
 import georep.plugin.control.ReplicationSetup;
 import georep.plugin.control.TopicRecord;
 import java.util.Set;
@@ -19,8 +20,11 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
+import org.apache.pulsar.broker.resources.ScalableTopicResources.MetadataPathListener;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
+import org.apache.pulsar.metadata.api.Notification;
+import org.apache.pulsar.metadata.api.NotificationType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,6 +48,19 @@ public final class TopicConvergence implements ConvergeHost {
     private volatile boolean termRaised;
     private volatile CompletableFuture<Void> ended = CompletableFuture.completedFuture(null); // the driver before
     private ScheduledFuture<?> looks; // guarded by this
+    private final MetadataPathListener deletion = new MetadataPathListener() {
+        @Override
+        public String getMetadataPath() {
+            return plugin.records().resources().topicPath(topic());
+        }
+
+        @Override
+        public void onNotification(Notification n) {
+            if (n.getType() == NotificationType.Deleted && n.getPath().equals(getMetadataPath())) {
+                pulsar.getExecutor().execute(TopicConvergence.this::deleted);
+            }
+        }
+    };
 
     TopicConvergence(ReplicatedController controller, GeorepPlugin plugin) {
         this.controller = controller;
@@ -109,12 +126,22 @@ public final class TopicConvergence implements ConvergeHost {
         d.policy(view.maxSegments(), MAX_BUCKETS, view.cold());
         d.lead(TopicRecord.of(m).term());
         driver = d;
+        plugin.records().resources().registerPathListener(deletion);
         int seconds = pulsar.getConfiguration().getScalableTopicAutoScaleIntervalSeconds();
         int every = seconds > 0 ? seconds : DEFAULT_LOOK_SECONDS;
         looks = executor.scheduleWithFixedDelay(() -> lookAtPolicy().exceptionally(e -> {
             LOG.debug("[{}] the policy cannot be looked at, again later: {}", topic(), e.toString());
             return null;
         }), every, every, TimeUnit.SECONDS);
+    }
+
+    /** The topic is deleted: so it is where this cluster replicates it to, if the namespace still does. */
+    private void deleted() {
+        stop();
+        controller.remotes().forEach(remote -> new RemoteDeletion(plugin, topic()).delete(remote).exceptionally(e -> {
+            LOG.warn("[{}] is deleted here and stays at {}: {}", topic(), remote, e.toString());
+            return null;
+        }));
     }
 
     private Set<String> members(ReplicationSetup.Result r) {
@@ -132,6 +159,7 @@ public final class TopicConvergence implements ConvergeHost {
     private synchronized void stop() {
         ConvergeDriver d = driver;
         driver = null;
+        plugin.records().resources().deregisterPathListener(deletion);
         if (looks != null) {
             looks.cancel(false);
             looks = null;
