@@ -18,8 +18,9 @@ import org.apache.pulsar.common.policies.data.RetentionPolicies;
 
 /**
  * Two clusters in this process, real bookies, real clients: what is published on A arrives on B while both split
- * segments and follow each other's splits; once their layouts are the same nothing is opened any more. At the end {@code georep verify} compares both clusters' logs, the application's messages are compared with
- * A's log, and the last line says DEMO OK or DEMO FAILED (exit status 1).
+ * segments and follow each other's splits; once their layouts are the same nothing is opened any more. At the end
+ * {@code georep verify} compares both clusters' logs, the application's messages are compared with A's log, and the
+ * last line says DEMO OK or DEMO FAILED (exit status 1).
  */
 public final class Demo {
     private static final String NAMESPACE = "demo/orders";

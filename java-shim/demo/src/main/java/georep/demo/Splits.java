@@ -24,8 +24,8 @@ import java.util.function.IntSupplier;
  */
 final class Splits {
     /**
-     * One split; inFlight: messages without acknowledgement from A, or entries of A without one from B; followedMs: until
-     * the other cluster had the same layout.
+     * One split; inFlight: messages without acknowledgement from A, or entries of A without one from B; followedMs:
+     * until the other cluster had the same layout.
      */
     record Split(String cluster, long segment, int inFlight, long followedMs) {
     }

@@ -10,8 +10,8 @@ import org.apache.pulsar.common.util.FutureUtil;
 
 /**
  * Deletes a topic at a cluster that it was replicated to, after it was deleted here: its name would live on there, and
- * come back. Not where the namespace itself is being deleted, or does not replicate there any more: that says nothing of
- * the other cluster's data.
+ * come back. Not where the namespace itself is being deleted, or does not replicate there any more: that says nothing
+ * of the other cluster's data.
  */
 public final class RemoteDeletion {
     private final GeorepPlugin plugin;

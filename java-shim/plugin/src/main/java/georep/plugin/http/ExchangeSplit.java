@@ -26,9 +26,9 @@ import org.apache.pulsar.common.util.FutureUtil;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
 
 /**
- * Takes a call of another cluster to the brokers that lead its topics. One whose topics are all led by another broker is
- * redirected there (307); of others the states of each leader are passed on together, as a call to this broker, which
- * redirects it: nothing goes to a host that is not the registered leader. One use; nothing blocks.
+ * Takes a call of another cluster to the brokers that lead its topics. One whose topics are all led by another broker
+ * is redirected there (307); of others the states of each leader are passed on together, as a call to this broker,
+ * which redirects it: nothing goes to a host that is not the registered leader. One use; nothing blocks.
  */
 final class ExchangeSplit {
     private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
@@ -100,10 +100,11 @@ final class ExchangeSplit {
                 groups.computeIfAbsent(ways.get(i).broker, k -> new ArrayList<>()).add(i);
             }
         }
-        if (groups.size() == 1 && !groups.containsKey(HERE) && groups.values().iterator().next().size() == ways.size()) {
+        boolean together = groups.values().stream().anyMatch(g -> g.size() == ways.size());
+        if (together && !groups.containsKey(HERE)) {
             return CompletableFuture.failedFuture(ways.get(0).redirect);
         }
-        if (groups.isEmpty() || groups.size() == 1 && groups.values().iterator().next().size() == ways.size()) {
+        if (together || ways.isEmpty()) {
             return PeerExchange.of(plugin).received(request);
         }
         JsonNode[] answers = new JsonNode[ways.size()];
