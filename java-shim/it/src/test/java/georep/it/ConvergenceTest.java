@@ -94,8 +94,11 @@ class ConvergenceTest {
         Publish.v5(p.a, t, 0, 300, 30);
         assertCopied(p.a, p.b, t);
         p.b.admin().scalableTopics().deleteScalableTopic(t, true);
-        Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() ->
-                assertThat(p.a.admin().scalableTopics().listScalableTopics(SourcePair.NS)).doesNotContain(t));
+        Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
+            for (Cluster c : List.of(p.a, p.b)) {
+                assertThat(c.admin().scalableTopics().listScalableTopics(SourcePair.NS)).as(c.name).doesNotContain(t);
+            }
+        });
     }
 
     @Test

@@ -38,6 +38,7 @@ public final class ConvergeDriver {
     private static final Set<String> AGAIN = Set.of("CONVERGE_CODE_BUSY", "CONVERGE_CODE_WAITING");
     private static final String DONE = "CONVERGE_CODE_OK";
     private static final long AGAIN_MILLIS = 200;
+    private static final long TOGETHER_MILLIS = 5_000;
     private static final long FIRST_DRAIN_MILLIS = 500;
     private static final long MAX_DRAIN_MILLIS = 30_000;
 
@@ -296,8 +297,11 @@ public final class ConvergeDriver {
         });
     }
 
-    private void wake(long at) {
-        if (closed || at < 0 || timer != null && !timer.isDone() && timerAt <= at) {
+    private void wake(long due) {
+        // what is far away comes with that of other topics, in one call to each peer
+        long at = due - System.currentTimeMillis() < 2 * TOGETHER_MILLIS ? due
+                : (due + TOGETHER_MILLIS - 1) / TOGETHER_MILLIS * TOGETHER_MILLIS;
+        if (closed || due < 0 || timer != null && !timer.isDone() && timerAt <= at) {
             return;
         }
         if (timer != null) {

@@ -138,6 +138,7 @@ public final class TopicConvergence implements ConvergeHost {
     /** The topic is deleted: so it is where this cluster replicates it to, if the namespace still does. */
     private void deleted() {
         stop();
+        pulsar.getBrokerService().getScalableTopicService().releaseController(topic()); // and its lock, a child's node
         controller.remotes().forEach(remote -> new RemoteDeletion(plugin, topic()).delete(remote).exceptionally(e -> {
             LOG.warn("[{}] is deleted here and stays at {}: {}", topic(), remote, e.toString());
             return null;
