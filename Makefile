@@ -21,7 +21,7 @@ MESSAGES ?=
 FUZZTIME ?= 60s
 BENCH    ?= .
 
-.PHONY: help lib java cli test test-all lint fmt bench bench-idle sim sim-mutants fuzz demo dist clean
+.PHONY: help lib java cli test test-all lint fmt bench bench-idle sim sim-mutants fuzz demo demo-three dist clean
 
 help: ## list the targets (this text)
 	@echo "Georep $(VERSION): make TARGET"
@@ -75,6 +75,9 @@ fuzz: ## fuzz every parser and codec for FUZZTIME=60s each
 
 demo: java cli ## two clusters in one JVM replicate under load; MESSAGES=n scales it
 	MESSAGES="$(MESSAGES)" bash build/demo.sh
+
+demo-three: java cli ## three clusters with unrelated layouts end on one, under load
+	MESSAGES="$(MESSAGES)" bash build/demo.sh DemoThree
 
 dist: java cli ## pack what a broker and a native host need into build/dist
 	bash build/dist.sh $(VERSION)

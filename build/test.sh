@@ -75,6 +75,7 @@ if [ "$kind" = all ]; then
     stage "crash loop" crash_loop
     stage "clients' matrix" interop
     stage "demo" make --no-print-directory demo
+    stage "demo of three" make --no-print-directory demo-three
     stage "demo, sabotaged" bash build/demo-sabotage.sh
 fi
 stage_end

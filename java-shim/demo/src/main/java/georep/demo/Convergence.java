@@ -4,20 +4,20 @@ package georep.demo;
 import georep.it.Cluster;
 import georep.plugin.source.SourceBroker;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
-/** Whether the layouts of a topic are the same on both clusters, and what happens to entries once they are. */
+/** Whether the layouts of a topic are the same on all clusters, and what happens to entries once they are. */
 final class Convergence {
     private static final Duration AT_MOST = Duration.ofSeconds(60);
 
-    private final Cluster a;
-    private final Cluster b;
+    private final List<Cluster> clusters;
     private final String topic;
 
     /**
-     * What was sent from either cluster to the other since some time.
+     * What was sent from any cluster to the others since some time.
      *
      * @param entries   keyed batches that were sent as they are
      * @param rebatched those that had to be cut
@@ -28,32 +28,39 @@ final class Convergence {
         }
     }
 
-    Convergence(Cluster a, Cluster b, String topic) {
-        this.a = a;
-        this.b = b;
+    Convergence(List<Cluster> clusters, String topic) {
+        this.clusters = clusters;
         this.topic = topic;
     }
 
-    /** Waits until both layouts are the same; returns how long that took, milliseconds. */
+    /** Waits until all layouts are the same; returns how long that took, milliseconds. */
     long await() throws Exception {
         long began = System.nanoTime();
         while (true) {
-            String at = Layouts.text(a, topic);
-            if (at.equals(Layouts.text(b, topic)) && at.equals(Layouts.text(a, topic))) {
+            List<String> layouts = layouts();
+            if (layouts.stream().distinct().count() == 1 && layouts.equals(layouts())) {
                 return (System.nanoTime() - began) / 1_000_000;
             }
             if (System.nanoTime() - began > AT_MOST.toNanos()) {
-                throw new IllegalStateException("the layouts stay apart: A " + at + ", B " + Layouts.text(b, topic));
+                throw new IllegalStateException("the layouts stay apart: " + layouts);
             }
             LockSupport.parkNanos(2_000_000);
         }
+    }
+
+    private List<String> layouts() throws Exception {
+        List<String> all = new ArrayList<>();
+        for (Cluster c : clusters) {
+            all.add(Layouts.text(c, topic));
+        }
+        return all;
     }
 
     /** So far, as the core counts it. */
     Sent sent() {
         long entries = 0;
         long rebatched = 0;
-        for (Cluster c : List.of(a, b)) {
+        for (Cluster c : clusters) {
             for (Map<String, Long> n : SourceBroker.of(c.broker).status().counters().values()) {
                 entries += n.getOrDefault("verbatim", 0L);
                 rebatched += n.getOrDefault("rebatched", 0L);

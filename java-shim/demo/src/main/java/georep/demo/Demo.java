@@ -103,7 +103,7 @@ public final class Demo {
         a.admin().scalableTopics().createScalableTopic(TOPIC, 2);
         b.admin().scalableTopics().createScalableTopic(TOPIC, 4);
         metrics = new Metrics(a.broker.getWebServiceAddress());
-        convergence = new Convergence(a, b, TOPIC);
+        convergence = new Convergence(List.of(a, b), TOPIC);
         say("A %s   B %s   replicating %s", Layouts.text(a, TOPIC), Layouts.text(b, TOPIC), TOPIC);
         Federation.of(NAMESPACE, a, b);
         say("their first meeting took %d ms: A %s   B %s", convergence.await(), Layouts.text(a, TOPIC),

@@ -51,6 +51,10 @@ record Settings(int messages, Path home, Sabotage.Kind sabotage) {
         return home.resolve("build/lib/georep");
     }
 
+    Path reportOfThree() {
+        return home.resolve("build/reports/demo-three.json");
+    }
+
     Path report() {
         return home.resolve("build/reports/demo.json");
     }

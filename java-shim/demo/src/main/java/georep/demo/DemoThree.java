@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.demo;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import georep.it.Cluster;
+import georep.it.ClusterSpec;
+import georep.it.Federation;
+import georep.plugin.source.ReplicationStatus;
+import georep.plugin.source.SourceBroker;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.logging.LogManager;
+import org.apache.pulsar.client.api.v5.PulsarClient;
+import org.apache.pulsar.common.policies.data.RetentionPolicies;
+
+/**
+ * Three clusters in this process whose layouts have nothing in common. All publish; then they begin to replicate, end
+ * on one layout, and follow each other's splits. At the end {@code georep verify} compares the logs of each two, and
+ * the last line says DEMO OK or DEMO FAILED (exit status 1).
+ */
+public final class DemoThree {
+    private static final String NAMESPACE = "demo/three";
+    private static final String TOPIC = "topic://" + NAMESPACE + "/events";
+    private static final List<Integer> SEGMENTS = List.of(2, 3, 5);
+    private static final Duration STALL = Duration.ofSeconds(60);
+    private static final int BATCH = 50;
+
+    private final Settings settings;
+    private final long began = System.nanoTime();
+    private final List<Cluster> clusters = new ArrayList<>();
+    private final List<String> faults = new ArrayList<>();
+
+    private DemoThree(Settings settings) {
+        this.settings = settings;
+    }
+
+    /** Ends the process itself: brokers leave threads behind. */
+    public static void main(String[] args) {
+        int status = 1;
+        LogManager.getLogManager().reset();
+        try {
+            DemoThree d = new DemoThree(Settings.of(System.getenv()));
+            String line = d.run();
+            d.faults.forEach(f -> System.out.println("  " + f));
+            System.out.println("DEMO " + (d.faults.isEmpty() ? "OK " : "FAILED ") + line);
+            status = d.faults.isEmpty() ? 0 : 1;
+        } catch (Exception | LinkageError e) {
+            e.printStackTrace(System.out);
+            System.out.println("DEMO FAILED " + e);
+        }
+        System.out.flush();
+        Runtime.getRuntime().halt(status);
+    }
+
+    private String run() throws Exception {
+        start();
+        Convergence convergence = new Convergence(clusters, TOPIC);
+        int each = settings.messages() / 6;
+        List<Load> loads = new ArrayList<>();
+        List<PulsarClient> clients = new ArrayList<>();
+        for (Cluster c : clusters) {
+            clients.add(c.v5());
+            loads.add(new Load(clients.get(clients.size() - 1), TOPIC, 0, each, BATCH, settings.loadSeconds()));
+        }
+        say("publishing %,d messages on each", each);
+        loads.forEach(Load::start);
+        Federation.of(NAMESPACE, clusters.toArray(Cluster[]::new));
+        long met = convergence.await();
+        say("replicating; their layouts became the same in %d ms:", met);
+        show();
+        split(0, 0x0000);
+        split(1, 0xffff);
+        long followed = convergence.await();
+        say("A and B split at once; all had both in %d ms:", followed);
+        show();
+        settle(loads);
+        say("all has arrived; georep verify reads the logs");
+        long messages = verify();
+        ObjectNode report = new ObjectMapper().createObjectNode().put("ok", faults.isEmpty()).put("messages", messages)
+                .put("firstMeetingMs", met).put("convergenceMs", followed).put("layout", Layouts.text(clusters.get(0),
+                        TOPIC)).put("elapsedMs", (System.nanoTime() - began) / 1_000_000);
+        faults.forEach(f -> report.withArray("faults").add(f));
+        Files.createDirectories(settings.reportOfThree().getParent());
+        new ObjectMapper().writerWithDefaultPrettyPrinter().writeValue(settings.reportOfThree().toFile(), report);
+        return "clusters 3 messages " + messages + " firstMeetingMs " + met + " convergenceMs " + followed + " layout "
+                + report.path("layout").asText() + " elapsedMs " + report.path("elapsedMs").asLong();
+    }
+
+    private void start() throws Exception {
+        System.setProperty("georep.nar.dir", settings.plugins().toString());
+        say("starting three clusters with a bookie each");
+        List<CompletableFuture<Cluster>> starting = List.of("a", "b", "c").stream()
+                .map(n -> CompletableFuture.supplyAsync(() -> cluster(n))).toList();
+        for (CompletableFuture<Cluster> f : starting) {
+            clusters.add(f.get());
+        }
+        Federation.introduce(clusters.toArray(Cluster[]::new));
+        Federation.create(NAMESPACE, clusters.toArray(Cluster[]::new));
+        for (int i = 0; i < clusters.size(); i++) {
+            Cluster c = clusters.get(i);
+            c.admin().namespaces().setRetention(NAMESPACE, new RetentionPolicies(-1, -1));
+            c.admin().scalableTopics().createScalableTopic(TOPIC, SEGMENTS.get(i));
+        }
+        show();
+    }
+
+    private Cluster cluster(String name) {
+        try {
+            return ClusterSpec.named(name).realBookies().start(settings.data().resolve(name));
+        } catch (Exception e) {
+            throw new IllegalStateException("cluster " + name + " does not start", e);
+        }
+    }
+
+    private void split(int cluster, int hash) throws Exception {
+        Cluster c = clusters.get(cluster);
+        c.admin().scalableTopics().splitSegment(TOPIC, Layouts.at(c, TOPIC, hash));
+    }
+
+    /** Waits until everything is published and nothing is behind a replication cursor. */
+    private void settle(List<Load> loads) throws Exception {
+        long moved = System.nanoTime();
+        String state = "";
+        while (true) {
+            for (Load l : loads) {
+                l.check();
+            }
+            long backlog = 0;
+            for (Cluster c : clusters) {
+                backlog += SourceBroker.of(c.broker).status().all().stream()
+                        .mapToLong(ReplicationStatus.Replicator::backlog).sum();
+            }
+            if (backlog == 0 && loads.stream().allMatch(Load::done)) {
+                return;
+            }
+            String now = backlog + " " + loads.stream().mapToInt(Load::acked).sum();
+            if (!now.equals(state)) {
+                state = now;
+                moved = System.nanoTime();
+            } else if (System.nanoTime() - moved > STALL.toNanos()) {
+                faults.add("nothing moves any more: backlog " + backlog);
+                return;
+            }
+            Thread.sleep(250);
+        }
+    }
+
+    /** Messages of all origins. */
+    private long verify() throws Exception {
+        long messages = 0;
+        for (int i = 0; i < clusters.size(); i++) {
+            for (int j = i + 1; j < clusters.size(); j++) {
+                Verify.Answer a = Verify.run(settings.command(), clusters.get(i), clusters.get(j), TOPIC);
+                messages = Math.max(messages, a.total("messages"));
+                if (a.status() != 0) {
+                    faults.add("georep verify: " + clusters.get(i).name + " and " + clusters.get(j).name + " differ");
+                    a.report().path("differences").forEach(d -> faults.add(d.toString()));
+                }
+            }
+        }
+        return messages;
+    }
+
+    private void show() throws Exception {
+        for (Cluster c : clusters) {
+            say("  %s %s", c.name, Layouts.text(c, TOPIC));
+        }
+    }
+
+    private void say(String format, Object... args) {
+        System.out.printf("%6.1f s  %s%n", (System.nanoTime() - began) / 1e9, format.formatted(args));
+        System.out.flush();
+    }
+}
