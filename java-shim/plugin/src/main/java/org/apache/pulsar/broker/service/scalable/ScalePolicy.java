@@ -77,7 +77,7 @@ final class ScalePolicy {
         return FutureUtil.waitForAll(all).thenApply(x -> samples);
     }
 
-    private static List<Integer> cold(SegmentLayout layout, Map<Long, SegmentLoadSample> loads, AutoScaleConfig config,
+    static List<Integer> cold(SegmentLayout layout, Map<Long, SegmentLoadSample> loads, AutoScaleConfig config,
                                       long lastMerge) {
         AutoScaleConfig mergesOnly = config.toBuilder().minSegments(1).maxSegments(1).build();
         List<SegmentInfo> active = layout.getActiveSegments().values().stream().filter(s -> !s.isLegacy())
