@@ -184,6 +184,29 @@ class ConvergenceTest {
         }
     }
 
+    /** The broker's /metrics name every metric of convergence once, with help and type. */
+    @Test
+    void metricsTellOfConvergence() throws Exception {
+        String t = p.topic("metrics", 1, 1);
+        awaitQuiet(t);
+        String peer = "{cluster=\"cluster-a\",remote_cluster=\"cluster-b\"";
+        Awaitility.await().atMost(Duration.ofSeconds(40)).untilAsserted(() -> { // the broker keeps a page for a while
+            List<String> lines = Http.get(p.a.broker, "/metrics/", null).body().lines().toList();
+            for (String name : List.of("diverged_ranges", "convergence_lag_seconds", "peer_state_age_seconds",
+                    "layouts_refused", "peer_exchanges_total", "topic_diverged_ranges",
+                    "topic_convergence_lag_seconds")) {
+                String full = "pulsar_georep_" + name;
+                for (String head : List.of("# HELP ", "# TYPE ")) {
+                    assertThat(lines.stream().filter(l -> l.startsWith(head + full + " "))).as(name).hasSize(1);
+                }
+                assertThat(lines).as(name).anyMatch(l -> l.startsWith(full + peer));
+            }
+            assertThat(lines).contains("pulsar_georep_topic_diverged_ranges" + peer + ",topic=\"" + t + "\"} 0.0");
+            assertThat(lines).anyMatch(l -> l.startsWith("pulsar_georep_peer_exchanges_total" + peer
+                    + ",result=\"success\"} ") && !l.endsWith("} 0"));
+        });
+    }
+
     /** What no honest peer says gets a clear answer each, and changes nothing. */
     @Test
     void aLyingPeerChangesNothing() throws Exception {

@@ -75,8 +75,8 @@ class SourceReplicationTest {
         });
         List<String> lines = metrics();
         for (String name : List.of("entries_total", "bytes_total", "parts_total", "parked", "backlog", "delay_seconds",
-                "stalled", "blocked", "segments", "budget_tokens", "budget_slots_in_use", "budget_waiting",
-                "budget_in_flight_bytes")) {
+                "stalled", "blocked", "sealed_pinned", "segments", "budget_tokens", "budget_slots_in_use",
+                "budget_waiting", "budget_in_flight_bytes")) {
             String full = "pulsar_georep_" + name + " ";
             assertThat(lines.stream().filter(l -> l.startsWith("# HELP " + full))).as(name).hasSize(1);
             assertThat(lines.stream().filter(l -> l.startsWith("# TYPE " + full))).as(name).hasSize(1);

@@ -60,6 +60,9 @@ public final class ReplicationStatus {
         /** Seconds since something was stored or deleted last. */
         long secondsWithoutProgress();
 
+        /** Nothing is published to the segment any more. */
+        boolean sealed();
+
         /** Closes producers without traffic for so long. */
         void closeIdleProducers(long idleNanos);
     }

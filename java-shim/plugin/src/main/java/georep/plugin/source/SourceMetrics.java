@@ -54,6 +54,7 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
         long stalled;
         long lapsed;
         long blocked;
+        long pinned;
         long replicators;
     }
 
@@ -79,6 +80,8 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
         gauge(out, "pulsar_georep_lapsed", "Entries that left the cursors without having been sent.", gauges,
                 g -> g.lapsed);
         gauge(out, "pulsar_georep_blocked", "Segments whose remote is not written to.", gauges, g -> g.blocked);
+        gauge(out, "pulsar_georep_sealed_pinned", "Sealed segments that stay because a remote has not got all of them.",
+                gauges, g -> g.pinned);
         gauge(out, "pulsar_georep_segments", "Replicated segments on this broker.", gauges, g -> g.replicators);
         budget(out, broker.status().budget());
     }
@@ -89,6 +92,7 @@ public final class SourceMetrics implements PrometheusRawMetricsProvider {
         g.backlog += backlog;
         g.lapsed += r.lapsed();
         g.delay = Math.max(g.delay, ReplicationStatus.delaySeconds(r, backlog));
+        g.pinned += backlog > 0 && r.sealed() ? 1 : 0;
         g.stalled += broker.status().stalled(r, backlog) ? 1 : 0;
         g.blocked += "supported".equals(r.remoteStatus()) ? 0 : 1;
         String json = r.windowStatusJson();

@@ -641,6 +641,11 @@ public class SegmentReplicator extends PersistentReplicator
     }
 
     @Override
+    public boolean sealed() {
+        return cursor.getManagedLedger().isTerminated();
+    }
+
+    @Override
     public long secondsWithoutProgress() {
         if (backlog() == 0) {
             emptyNanos = System.nanoTime();
