@@ -81,8 +81,11 @@ public final class PeerExchange implements AutoCloseable {
         CompletableFuture<Void> left = new CompletableFuture<>();
         drivers.remove(topic, driver);
         serial.execute(() -> {
-            step("forget", JSON.getNodeFactory().textNode(topic));
-            left.complete(null);
+            try {
+                step("forget", JSON.getNodeFactory().textNode(topic));
+            } finally {
+                left.complete(null);
+            }
         });
         return left;
     }
