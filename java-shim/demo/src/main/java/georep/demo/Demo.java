@@ -96,6 +96,7 @@ public final class Demo {
         a = cluster("a");
         b = other.get();
         say("both are up");
+        Federation.introduce(a, b);
         Federation.create(NAMESPACE, a, b);
         for (Cluster c : List.of(a, b)) { // both logs are read again at the end
             c.admin().namespaces().setRetention(NAMESPACE, new RetentionPolicies(-1, -1));

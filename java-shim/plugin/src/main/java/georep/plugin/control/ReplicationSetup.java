@@ -76,7 +76,8 @@ public final class ReplicationSetup {
      */
     public CompletableFuture<Result> reconcile(TopicName topic) {
         ScalableTopicResources resources = records.resources();
-        return desired(topic).thenCompose(desired ->
+        // a pin of a topic that is gone would keep its name in the namespace's list for ever
+        return records.fresh(topic).thenCompose(there -> desired(topic)).thenCompose(desired ->
                 resources.listSubscriptionsAsync(topic).thenCompose(subscriptions -> {
                     Set<String> added = new HashSet<>();
                     return addPins(topic, desired, subscriptions)
@@ -84,6 +85,14 @@ public final class ReplicationSetup {
                             .thenCompose(m -> removePins(topic, desired, subscriptions).thenApply(x ->
                                     new Result(desired, added, TopicRecord.of(m).instance() != null)));
                 }));
+    }
+
+    /** The topic is deleted: pins that were added beside that go. */
+    public CompletableFuture<Void> removeAllPins(TopicName topic) {
+        return records.fresh(topic).handle((m, e) -> e == null).thenCompose(there -> there
+                ? CompletableFuture.completedFuture(null) // created again meanwhile
+                : records.resources().listSubscriptionsAsync(topic).thenCompose(all ->
+                        removePins(topic, Set.of(), all)));
     }
 
     private CompletableFuture<Set<String>> desired(TopicName topic) {

@@ -206,6 +206,12 @@ public class ReplicatedController extends ScalableTopicController {
                 .thenApply(m -> null);
     }
 
+    /** The topic is deleted: ends this controller, whose lock and pins would keep the topic's name alive. */
+    CompletableFuture<Void> deleted() {
+        return serial(() -> brokerService.getScalableTopicService().releaseController(getTopicName()))
+                .handle((x, e) -> null).thenCompose(x -> setup.removeAllPins(getTopicName()));
+    }
+
     /** Names of the pins, one for each remote. */
     List<String> pins() {
         return remotes.stream().map(setup::pin).toList();

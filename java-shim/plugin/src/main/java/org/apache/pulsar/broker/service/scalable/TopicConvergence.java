@@ -138,7 +138,10 @@ public final class TopicConvergence implements ConvergeHost {
     /** The topic is deleted: so it is where this cluster replicates it to, if the namespace still does. */
     private void deleted() {
         stop();
-        pulsar.getBrokerService().getScalableTopicService().releaseController(topic()); // and its lock, a child's node
+        controller.deleted().exceptionally(e -> {
+            LOG.warn("[{}] is deleted, and something of it is left in the store: {}", topic(), e.toString());
+            return null;
+        });
         controller.remotes().forEach(remote -> new RemoteDeletion(plugin, topic()).delete(remote).exceptionally(e -> {
             LOG.warn("[{}] is deleted here and stays at {}: {}", topic(), remote, e.toString());
             return null;
