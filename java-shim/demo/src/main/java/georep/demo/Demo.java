@@ -26,7 +26,7 @@ public final class Demo {
     private static final String NAMESPACE = "demo/orders";
     private static final String TOPIC = "topic://" + NAMESPACE + "/events";
     private static final int BATCH = 100;
-    private static final int SMALL_BATCH = 4;
+    private static final int SMALL_BATCH = 2;
     private static final Duration STALL = Duration.ofSeconds(20);
     /**
      * The consumer on B gets a split segment's children when B's stock controller sees the parent drained. As its
