@@ -49,7 +49,8 @@ class AuthTest {
         for (String path : List.of("t/auth/x/state", "t/auth/x/segment/0000-ffff-0/forget", "t/auth/x/pause",
                 "t/auth/x/resume", "t/auth/x/reset-cursor", "t/auth/x/segment/0000-ffff-0/pause",
                 "t/auth/x/segment/0000-ffff-0/resume", "t/auth/x/segment/0000-ffff-0/reset-cursor",
-                "t/auth/x/segment/0000-ffff-0/skip", "exchange")) {
+                "t/auth/x/segment/0000-ffff-0/skip", "exchange", "t/auth/x/cancel-mark",
+                "t/auth/x/rebucket")) {
             assertThat(Http.post(b.broker, BASE + path, null, "{}").status()).as("anonymous " + path).isEqualTo(401);
             assertThat(Http.post(b.broker, BASE + path, user, "{}").status()).as("user " + path).isIn(401, 403);
         }

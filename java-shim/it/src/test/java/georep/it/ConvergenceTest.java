@@ -277,6 +277,32 @@ class ConvergenceTest {
         return Http.post(p.b.broker, "/admin/v2/scalable-repl/exchange", null, body);
     }
 
+    /** A mark that was taken back is not at the peer any more, and nothing comes of it. */
+    @Test
+    void aMarkIsTakenBack() throws Exception {
+        String t = p.topic("taken-back", 1, 1);
+        p.a.admin().scalableTopics().splitSegment(t, 0);
+        awaitStarts(t, 0, 0x8000);
+        assertThat(cancel(t, 0x8000).status()).as("there is none").isEqualTo(412);
+        assertThat(merge(p.a, t).status()).isEqualTo(202);
+        Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() ->
+                assertThat(peer(p.b, t).path("cold")).hasSize(1));
+        Http.Answer cancelled = cancel(t, 0x8000);
+        assertThat(cancelled.status()).as(cancelled.body()).isEqualTo(200);
+        Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() ->
+                assertThat(peer(p.b, t).path("cold")).isEmpty());
+        assertThat(merge(p.b, t).status()).isEqualTo(202);
+        Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() ->
+                assertThat(peer(p.a, t).path("cold")).hasSize(1));
+        assertThat(Layouts.starts(p.a, t)).containsExactly(0, 0x8000);
+        assertThat(cancel(t, 70_000).status()).isEqualTo(400);
+    }
+
+    private Http.Answer cancel(String t, int boundary) throws Exception {
+        return Http.post(p.a.broker, "/admin/v2/scalable-repl/" + t.substring("topic://".length()) + "/cancel-mark",
+                null, "{\"boundary\":" + boundary + "}");
+    }
+
     private static Http.Answer merge(Cluster c, String t) throws Exception {
         return Http.post(c.broker, "/admin/v2/scalable/" + t.substring("topic://".length()) + "/merge/"
                 + id(active(c, t, 0)) + "/" + id(active(c, t, 0x8000)), null, "");

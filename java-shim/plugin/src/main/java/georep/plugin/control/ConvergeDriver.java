@@ -128,6 +128,19 @@ public final class ConvergeDriver {
         return wish("wishMerge", JSON.createObjectNode().put("left", left).put("right", right), waitMillis);
     }
 
+    /** A wish for other bucket starts: more of them come at once, fewer are a mark. */
+    public CompletableFuture<Void> rebucket(long segment, Collection<Integer> starts, long waitMillis) {
+        ObjectNode n = JSON.createObjectNode().put("segment", segment);
+        starts.forEach(n.putArray("bucketStarts")::add);
+        return wish("wishRebucket", n, waitMillis);
+    }
+
+    /** Takes an operator's mark away: of a boundary, or, where that is 0, of buckets of the segment that starts so. */
+    public CompletableFuture<Void> cancelMark(int boundary, int segmentStart, long waitMillis) {
+        return wish("cancelMark", JSON.createObjectNode().put("boundary", boundary).put("segment", segmentStart),
+                waitMillis);
+    }
+
     private CompletableFuture<Void> wish(String event, ObjectNode content, long waitMillis) {
         Wish w = new Wish(event, content, System.currentTimeMillis() + waitMillis, new CompletableFuture<>());
         serial.execute(() -> put(w));

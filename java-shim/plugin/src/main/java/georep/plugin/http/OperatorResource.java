@@ -23,6 +23,7 @@ import org.apache.bookkeeper.mledger.PositionFactory;
 import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
 import org.apache.pulsar.broker.web.RestException;
 import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.scalable.HashRange;
 import org.apache.pulsar.common.scalable.SegmentTopicName;
 import org.apache.pulsar.common.util.FutureUtil;
 
@@ -35,6 +36,8 @@ import org.apache.pulsar.common.util.FutureUtil;
  *   POST {tenant}/{namespace}/{topic}/segment/{d}/pause      {"remote": "B"}   one segment
  *   POST {tenant}/{namespace}/{topic}/segment/{d}/resume     {"remote": "B"}
  *   POST {tenant}/{namespace}/{topic}/segment/{d}/skip       {"remote": "B", "ledger": 5, "entry": 17}
+ *   POST {tenant}/{namespace}/{topic}/cancel-mark            {"boundary": 32768}, or {"segmentStart": 0} of its buckets
+ *   POST {tenant}/{namespace}/{topic}/rebucket               {"segment": 3, "bucketStarts": [16384, 32768]}
  *   POST {tenant}/{namespace}/{topic}/reset-cursor           {"remote": "B", "to": "earliest"}     or "latest"
  *   POST {tenant}/{namespace}/{topic}/segment/{d}/reset-cursor                                     or "ledger:entry"
  * </pre>
@@ -79,6 +82,50 @@ public class OperatorResource extends PluginResource {
                         + ", but not every segment could be told yet: " + String.join("; ", failures));
             });
         });
+    }
+
+    /** An operator's merge, or fewer buckets, that waits for other clusters: it does not any more. */
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/cancel-mark")
+    public void cancelMark(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                           @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                           String body) {
+        run(rsp, p -> {
+            TopicName tn = topic(tenant, namespace, topic);
+            JsonNode n = parse(body);
+            int boundary = n.has("boundary") ? hash(number(n, "boundary"), "boundary") : 0;
+            int segment = boundary == 0 ? hash(number(n, "segmentStart"), "segmentStart") : 0;
+            return leader(p, tn).thenCompose(c -> {
+                audit("cancel-mark", tn, "boundary=" + boundary + " segmentStart=" + segment);
+                return c.convergence().cancelMark(boundary, segment);
+            }).thenApply(x -> "{}");
+        });
+    }
+
+    /** Other bucket starts for a segment; all clusters get more of them, and fewer wait for all. */
+    @POST
+    @Path("/{tenant}/{namespace}/{topic}/rebucket")
+    public void rebucket(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
+                         @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
+                         String body) {
+        run(rsp, p -> {
+            TopicName tn = topic(tenant, namespace, topic);
+            JsonNode n = parse(body);
+            long segment = number(n, "segment");
+            List<Integer> starts = new ArrayList<>();
+            n.path("bucketStarts").forEach(s -> starts.add(hash(s.asLong(-1), "bucketStarts")));
+            return leader(p, tn).thenCompose(c -> {
+                audit("rebucket", tn, "segment=" + segment + " bucketStarts=" + starts);
+                return c.convergence().rebucket(segment, starts);
+            }).thenApply(x -> "{}");
+        });
+    }
+
+    private static int hash(long n, String field) {
+        if (n < 0 || n > HashRange.MAX_HASH) {
+            throw new RestException(Response.Status.BAD_REQUEST, field + ": not a hash");
+        }
+        return (int) n;
     }
 
     @POST

@@ -12,15 +12,19 @@ import georep.plugin.control.RemoteCreation;
 import georep.plugin.control.RemoteDeletion;
 import georep.plugin.control.ReplicationSetup;
 import georep.plugin.control.TopicRecord;
+import jakarta.ws.rs.core.Response;
+import java.util.Collection;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
 import org.apache.pulsar.broker.resources.ScalableTopicResources.MetadataPathListener;
+import org.apache.pulsar.broker.web.RestException;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
 import org.apache.pulsar.metadata.api.Notification;
@@ -192,10 +196,27 @@ public final class TopicConvergence implements ConvergeHost {
         return present().thenCompose(d -> d.merge(left, right, WISH_MILLIS));
     }
 
+    /** Other bucket starts for a segment: more of them at once; fewer are MARKED until everybody agrees. */
+    public CompletableFuture<Void> rebucket(long segment, Collection<Integer> starts) {
+        return told(d -> d.rebucket(segment, starts, WISH_MILLIS));
+    }
+
+    /** An operator's mark goes: of a boundary, or, where that is 0, of the buckets of the segment that starts so. */
+    public CompletableFuture<Void> cancelMark(int boundary, int segmentStart) {
+        return told(d -> d.cancelMark(boundary, segmentStart, WISH_MILLIS));
+    }
+
+    /** An operator's wish; a verdict is an answer with a status and a text. */
+    private CompletableFuture<Void> told(Function<ConvergeDriver, CompletableFuture<Void>> wish) {
+        return controller.look().thenCompose(r -> present()).thenCompose(wish)
+                .exceptionally(OperatorVerdict::thrown);
+    }
+
     private CompletableFuture<ConvergeDriver> present() {
         ConvergeDriver d = driver;
         return d != null ? CompletableFuture.completedFuture(d)
-                : CompletableFuture.failedFuture(new IllegalStateException("the controller has moved"));
+                : CompletableFuture.failedFuture(new RestException(Response.Status.CONFLICT, topic()
+                + " does not converge with other clusters here"));
     }
 
     /** What the policy would merge now. */
