@@ -9,6 +9,7 @@ import georep.nativelib.Json;
 import georep.nativelib.StatusException;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.source.PeerClient;
+import georep.plugin.source.RemoteClients;
 import georep.plugin.source.SerialExecutor;
 import java.io.IOException;
 import java.util.HashMap;
@@ -30,7 +31,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Carries the layouts of this broker's topics to other clusters and back: runs the core's exchange machine, which puts
- * many topics into one call, and makes its calls through the admin clients that the broker keeps for the clusters. One
+ * many topics into one call, and makes its calls through this broker's admin clients for the clusters. One
  * per broker; thread-safe, nothing blocks.
  *
  * <pre>
@@ -45,6 +46,7 @@ public final class PeerExchange implements AutoCloseable {
     private static final Set<Integer> NO_CALL = Set.of(404, 405);
     private static final int JITTER = 1001;
 
+    private final GeorepPlugin plugin;
     private final PulsarService pulsar;
     private final ScheduledExecutorService executor;
     private final Exchange machine;
@@ -58,6 +60,7 @@ public final class PeerExchange implements AutoCloseable {
     private long timerAt;
 
     private PeerExchange(GeorepPlugin plugin) {
+        this.plugin = plugin;
         this.pulsar = plugin.pulsar();
         this.executor = pulsar.getExecutor();
         this.machine = Exchange.open(Json.toProto("ExchangeConfig", JSON.createObjectNode()
@@ -223,16 +226,10 @@ public final class PeerExchange implements AutoCloseable {
                 Math.max(1, at - System.currentTimeMillis()), TimeUnit.MILLISECONDS);
     }
 
-    /** The client that the broker keeps for a cluster. */
+    /** The client for a cluster, as that is registered now. */
     CompletableFuture<PulsarAdmin> admin(String cluster) {
-        return pulsar.getPulsarResources().getClusterResources().getClusterAsync(cluster).thenApply(data -> {
-            PulsarAdmin admin = data.isEmpty() ? null
-                    : pulsar.getBrokerService().getClusterPulsarAdmin(cluster, data);
-            if (admin == null) {
-                throw new IllegalStateException("cluster " + cluster + " is not registered here");
-            }
-            return admin;
-        });
+        return pulsar.getPulsarResources().getClusterResources().getClusterAsync(cluster)
+                .thenApply(data -> RemoteClients.of(plugin).get(cluster, data).admin());
     }
 
     /** ExchangeStatus, now; empty once closed. */
