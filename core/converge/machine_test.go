@@ -266,6 +266,22 @@ func TestWhoTakesNoPartIsNotWaitedFor(t *testing.T) {
 	r.want("verdict-marked mutate-merge")
 }
 
+// TestWhoSpeaksIsToldAtOnce, whatever the last pushes to it came to: a topic that is
+// created there later, or a cluster that is back.
+func TestWhoSpeaksIsToldAtOnce(t *testing.T) {
+	r := newRig(t)
+	r.want("push")
+	r.m.Answered(10, "b", r.last.Token, NoTopic, "", nil)
+	r.want("")
+	r.m.Received(500, 1, state(1))
+	r.want("answer-ok push")
+	r.m.PushFailed(600, "b", r.last.Token, false, "connection refused", 0)
+	r.m.Tick(1099)
+	r.want("")
+	r.m.Received(1099, 2, state(2))
+	r.want("answer-ok push")
+}
+
 // TestAnotherInstanceIsAskedBack: a late push of an earlier life changes nothing.
 func TestAnotherInstanceIsAskedBack(t *testing.T) {
 	r := newRig(t)

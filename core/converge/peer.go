@@ -99,6 +99,9 @@ func (m *Machine) Received(now int64, token uint64, s *State) {
 		m.settle()
 		return
 	}
+	if p.failures > 0 { // it is there: what it could not be told it can be told now
+		p.nextTry = m.now
+	}
 	p.answer(m, Busy, "a newer push came")
 	p.pending = &pending{token: token, since: m.now}
 	m.settle()
