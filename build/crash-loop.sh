@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # build/crash-loop.sh: brokers of two clusters are killed and started again at random, under load, for CRASH_MINUTES=n
 # (30) from CRASH_SEED=n (printed); then both clusters' logs must agree. Their layouts stay apart, or follow each other
-# with CRASH_CONVERGE=1. Needs `make java cli`. The brokers' logs, with
-# what Netty's leak detector found, stay in build/reports/crash-loop-*.log.
+# with CRASH_CONVERGE=1. Needs `make java cli`. The brokers' logs, with what Netty's leak detector found, stay in
+# build/reports/crash-loop-*.log.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 mkdir -p build/reports
