@@ -14,6 +14,7 @@ import org.apache.pulsar.client.admin.ScalableTopics;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.scalable.SegmentInfo;
 import org.apache.pulsar.common.scalable.SegmentTopicName;
+import org.apache.pulsar.common.util.FutureUtil;
 
 /**
  * One change of a topic's layout, in the order of the broker's own split:
@@ -27,6 +28,8 @@ import org.apache.pulsar.common.scalable.SegmentTopicName;
  * already, are left as they are.
  */
 final class LayoutChange {
+    private static final int AT_ONCE = 8;
+
     private final PulsarService pulsar;
     private final TopicRecords records;
     private final TopicName topic;
@@ -58,12 +61,13 @@ final class LayoutChange {
         });
     }
 
-    /** One after the other: a fold may make many at once. */
+    /** A few at a time: a fold may make many at once. */
     private static CompletableFuture<Void> each(List<SegmentInfo> segments,
                                                 Function<SegmentInfo, CompletableFuture<Void>> call) {
         CompletableFuture<Void> all = CompletableFuture.completedFuture(null);
-        for (SegmentInfo s : segments) {
-            all = all.thenCompose(x -> call.apply(s));
+        for (int i = 0; i < segments.size(); i += AT_ONCE) {
+            List<SegmentInfo> some = segments.subList(i, Math.min(segments.size(), i + AT_ONCE));
+            all = all.thenCompose(x -> FutureUtil.waitForAll(some.stream().map(call).toList()));
         }
         return all;
     }
