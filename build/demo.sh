@@ -12,7 +12,10 @@ rm -rf build/data/demo
 trap 'rm -rf build/data/demo' EXIT
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
 
-DEMO_HOME=$PWD "$java" -Xmx2g -XX:MaxDirectMemorySize=1g -XX:+UseSerialGC \
+heap=2g
+[ "$main" = Demo ] || heap=3g
+
+DEMO_HOME=$PWD "$java" -Xmx$heap -XX:MaxDirectMemorySize=1g -XX:+UseSerialGC \
     -Dio.netty.tryReflectionSetAccessible=true -Dpulsar.allocator.pooled=true \
     -Dio.netty.leakDetectionLevel=disabled -Dgeorep.demo.log=build/reports/demo.log \
     -cp "java-shim/demo/target/classes:$(cat java-shim/demo/target/classpath)" "georep.demo.$main"

@@ -119,7 +119,7 @@ final class Load implements AutoCloseable {
                 failure.compareAndSet(null, e);
                 room.release();
             } else {
-                CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS)
+                CompletableFuture.delayedExecutor(50L * attempt, TimeUnit.MILLISECONDS)
                         .execute(() -> send(p, number, keyless, room, attempt + 1));
             }
         });

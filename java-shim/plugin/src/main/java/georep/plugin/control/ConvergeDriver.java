@@ -34,10 +34,11 @@ import org.slf4j.LoggerFactory;
 public final class ConvergeDriver {
     private static final Logger LOG = LoggerFactory.getLogger(ConvergeDriver.class);
     private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
-    /** Verdicts that say "try again". */
-    private static final Set<String> AGAIN = Set.of("CONVERGE_CODE_BUSY", "CONVERGE_CODE_WAITING");
+    /** Verdicts that say "try again"; a change that failed may have sealed a segment already. */
+    private static final Set<String> AGAIN = Set.of("CONVERGE_CODE_BUSY", "CONVERGE_CODE_WAITING",
+            "CONVERGE_CODE_FAILED");
     private static final String DONE = "CONVERGE_CODE_OK";
-    private static final long AGAIN_MILLIS = 200;
+    private static final long AGAIN_MILLIS = 300;
     private static final long TOGETHER_MILLIS = 5_000;
     private static final long FIRST_DRAIN_MILLIS = 500;
     private static final long MAX_DRAIN_MILLIS = 30_000;
