@@ -61,7 +61,11 @@ func (x *Exchange) Step(e *pb.ExchangeEvent) error {
 			Jitter: int(f.GetJitter())})
 	case *pb.ExchangeEvent_Received:
 		r := ev.Received
-		if err := x.in.Receive(now, r.GetCall(), r.GetCaller(), toRequest(r.GetRequest())); err != nil {
+		if err := x.in.Receive(now, r.GetCall(), r.GetCaller(), judged(toRequest(r.GetRequest()))); err != nil {
+			return err
+		}
+	case *pb.ExchangeEvent_Offered:
+		if err := x.in.Offer(now, ev.Offered.GetCaller(), toRequest(ev.Offered.GetRequest())); err != nil {
 			return err
 		}
 	case *pb.ExchangeEvent_Replied:
@@ -163,15 +167,21 @@ func (x *Exchange) Status(now int64) *pb.ExchangeStatus {
 	return out
 }
 
-// toRequest reads every state, so that one that breaks a rule is answered by itself.
 func toRequest(m *pb.ExchangeRequest) *exchange.Request[*pb.TopicState] {
 	r := &exchange.Request[*pb.TopicState]{Version: m.GetProtocolVersion(), Cluster: m.GetCluster()}
 	if len(m.GetStates()) > exchange.MaxStates { // one more than may be: enough to be refused
 		m.States = m.GetStates()[:exchange.MaxStates+1]
 	}
 	for _, s := range m.GetStates() {
-		r.States = append(r.States, exchange.Item[*pb.TopicState]{Topic: s.GetTopic(), Cluster: s.GetCluster(), State: s,
-			Bad: badState(s)})
+		r.States = append(r.States, exchange.Item[*pb.TopicState]{Topic: s.GetTopic(), Cluster: s.GetCluster(), State: s})
+	}
+	return r
+}
+
+// judged reads every state, so that one that breaks a rule is answered by itself.
+func judged(r *exchange.Request[*pb.TopicState]) *exchange.Request[*pb.TopicState] {
+	for i := range r.States {
+		r.States[i].Bad = badState(r.States[i].State)
 	}
 	return r
 }

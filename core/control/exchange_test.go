@@ -138,6 +138,16 @@ func TestExchangeStepNamesWhatItRefuses(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+	for want, r := range map[string]*pb.ExchangeRequest{
+		"states: 1001 are above":   many,
+		`"a" is this cluster's ow`: {ProtocolVersion: 1, Cluster: "a"},
+		"":                         {ProtocolVersion: 1, Cluster: "b", States: many.GetStates()[:1]},
+	} {
+		err := x.Step(&pb.ExchangeEvent{Event: &pb.ExchangeEvent_Offered{Offered: &pb.ExchangeReceipt{Request: r}}})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("offered: %v, want %s", err, want)
+		}
+	}
 	if r, err := x.Ready(); err != nil || len(r.GetActions()) != 0 || r.GetWakeAtMillis() != -1 {
 		t.Errorf("something was done: %v %v", r, err)
 	}

@@ -27,12 +27,16 @@
 // fold has been committed, with the own state.
 //
 // A boundary goes when its segments are siblings, it is cold here, and the latest
-// state of every member that takes part is known and marks it cold or lacks it. A fold ignores what its sender marks cold, so that no merge is folded back by
-// a peer that agreed to it.
+// state of every member that takes part is known and marks it cold or lacks it. A fold
+// ignores what its sender marks cold, so that no merge is folded back by a peer that
+// agreed to it.
 //
 // States are ordered by (epoch, leader term, counter) within one instance of the
 // topic; a lower one never replaces a higher one. Of two instances nobody can tell which
 // is the later: a push of another one makes the machine ask, and the answer counts.
+// Where all answers of a peer are below what was pushed under its name, for three
+// rounds of anti-entropy, the answers count, too: who lies once does not speak for it
+// for ever.
 //
 // Source: PIP-495, "Layout convergence protocol".
 package converge

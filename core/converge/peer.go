@@ -29,12 +29,18 @@ func (s Support) String() string {
 	return "unknown"
 }
 
+// doubtRounds is for how many rounds of anti-entropy a peer has to contradict what is
+// known of it, see [peer.contradict].
+const doubtRounds = 3
+
 // peer is another member of the replication set.
 type peer struct {
 	name    string
 	support Support
 	state   *State // the latest, nil: unknown
 	at      int64  // when it said so last
+	doubted bool   // its own answers are below that state
+	doubtAt int64  // since when
 	refused string // why its layout is not folded in: caps, or a profile
 	folded  bool   // our layout has all that it needs
 
@@ -118,8 +124,27 @@ func (p *peer) take(m *Machine, s *State) bool {
 		!mutant.On(mutant.LowerStateTaken) {
 		return false
 	}
-	p.state, p.at, m.fresh = s, m.now, false
+	p.keep(m, s)
 	return true
+}
+
+func (p *peer) keep(m *Machine, s *State) {
+	p.state, p.at, p.doubted, m.fresh = s, m.now, false, false
+}
+
+// contradict takes the peer's answer s, which is below what it is known to have
+// pushed. Once that is a leader of it that does not know it is none any more. Where all
+// it answers is below for so long that such a leader must have noticed, and nobody
+// repeats what is known, the peer has never said that: somebody else has under its
+// name, or its store was set back. Its own word counts then; else one push with a high
+// epoch would lock it out for as long as this leader leads.
+func (p *peer) contradict(m *Machine, s *State) {
+	p.trouble = fmt.Sprintf("answers with state %s, and %s was pushed under its name", s.Version, p.state.Version)
+	if !p.doubted {
+		p.doubted, p.doubtAt = true, m.now
+	} else if m.now >= p.doubtAt+doubtRounds*m.cfg.AntiEntropyMillis {
+		p.keep(m, s)
+	}
 }
 
 // answer ends the peer's push that waits, if there is one.
@@ -215,7 +240,9 @@ func (m *Machine) Answered(now int64, name string, token uint64, c Code, text st
 		if p.state != nil && p.state.Instance != s.Instance {
 			p.answer(m, Stale, "instance "+s.Instance+" is known")
 		}
-		p.take(m, s)
+		if !p.take(m, s) {
+			p.contradict(m, s)
+		}
 	}
 	m.settle()
 }

@@ -91,24 +91,33 @@ func (a *Answerer[S]) Ready() []AnswererAction[S] {
 	return out
 }
 
-// Receive takes a call; call is the driver's number of it. It ends with a [Respond],
-// or [Answerer.Abandon]. Errors wrap [ErrRequest] or [ErrBusy], and nothing is done.
-func (a *Answerer[S]) Receive(now int64, call uint64, caller string, r *Request[S]) error {
+// Offer says what [Answerer.Receive] would refuse, and does nothing: a driver asks
+// before it looks up whatever topics the call names.
+func (a *Answerer[S]) Offer(now int64, caller string, r *Request[S]) error {
 	a.at(now)
 	if err := r.Check(a.cfg.Cluster, caller); err != nil {
 		return err
 	}
 	same := 0
 	for _, o := range a.open {
-		if o.call == call {
-			return fmt.Errorf("%w: call: %d is being answered", ErrRequest, call)
-		}
 		if o.cluster == r.Cluster {
 			same++
 		}
 	}
 	if same >= a.cfg.MaxOpen/2 || len(a.open) >= a.cfg.MaxOpen {
 		return fmt.Errorf("%w: %d, %d of them from %s", ErrBusy, len(a.open), same, r.Cluster)
+	}
+	return nil
+}
+
+// Receive takes a call; call is the driver's number of it. It ends with a [Respond],
+// or [Answerer.Abandon]. Errors wrap [ErrRequest] or [ErrBusy], and nothing is done.
+func (a *Answerer[S]) Receive(now int64, call uint64, caller string, r *Request[S]) error {
+	if err := a.Offer(now, caller, r); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(a.open, func(o *received[S]) bool { return o.call == call }) {
+		return fmt.Errorf("%w: call: %d is being answered", ErrRequest, call)
 	}
 	o := &received[S]{call: call, cluster: r.Cluster, since: a.now, tokens: make([]uint64, len(r.States)),
 		answers: make([]Answer[S], len(r.States))}

@@ -149,6 +149,11 @@ func TestOneClusterLeavesRoomForOthers(t *testing.T) {
 	if err := c.a.Receive(0, 5, "", request("d", "x")); !errors.Is(err, ErrBusy) {
 		t.Errorf("a fifth one: %v", err)
 	}
+	for _, cluster := range []string{"a", "d"} {
+		if err := c.a.Offer(0, "", request(cluster, "x")); !errors.Is(err, ErrBusy) {
+			t.Errorf("offered by %s: %v", cluster, err)
+		}
+	}
 	c.want("x 1; y 2; x 3; y 4")
 	c.reply(1, 1, "")
 	c.want("1:x ok")
@@ -180,7 +185,10 @@ func TestRequestNamesItsField(t *testing.T) {
 		c := newCounter(t, nil)
 		r := request("a", "x", "y")
 		change(r)
-		err := c.a.Receive(0, 1, "a", r)
+		offered, err := c.a.Offer(0, "a", r), c.a.Receive(0, 1, "a", r)
+		if offered == nil || err == nil || offered.Error() != err.Error() {
+			t.Errorf("offered: %v, received: %v", offered, err)
+		}
 		if !errors.Is(err, ErrRequest) || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -189,6 +197,9 @@ func TestRequestNamesItsField(t *testing.T) {
 		}
 	}
 	c := newCounter(t, nil)
+	if err := c.a.Offer(0, "a", request("a", "x")); err != nil || c.a.Open() != 0 || len(c.a.Ready()) != 0 {
+		t.Errorf("offered: %v, %d open", err, c.a.Open())
+	}
 	c.receive(0, 1, request("a", "x"))
 	if err := c.a.Receive(0, 1, "", request("c", "x")); err == nil || !strings.Contains(err.Error(), "call: 1 is being answered") {
 		t.Errorf("a number twice: %v", err)

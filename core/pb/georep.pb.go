@@ -5226,6 +5226,7 @@ type ExchangeEvent struct {
 	//	*ExchangeEvent_Abandoned
 	//	*ExchangeEvent_Forget
 	//	*ExchangeEvent_Tick
+	//	*ExchangeEvent_Offered
 	Event         isExchangeEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5347,6 +5348,15 @@ func (x *ExchangeEvent) GetTick() *ConvergeNothing {
 	return nil
 }
 
+func (x *ExchangeEvent) GetOffered() *ExchangeReceipt {
+	if x != nil {
+		if x, ok := x.Event.(*ExchangeEvent_Offered); ok {
+			return x.Offered
+		}
+	}
+	return nil
+}
+
 type isExchangeEvent_Event interface {
 	isExchangeEvent_Event()
 }
@@ -5389,6 +5399,12 @@ type ExchangeEvent_Tick struct {
 	Tick *ConvergeNothing `protobuf:"bytes,9,opt,name=tick,proto3,oneof"`
 }
 
+type ExchangeEvent_Offered struct {
+	// A call that has come, without a number: only what is wrong with it is said, and nothing
+	// done. For a driver that looks up its topics before it hands it over.
+	Offered *ExchangeReceipt `protobuf:"bytes,10,opt,name=offered,proto3,oneof"`
+}
+
 func (*ExchangeEvent_Push) isExchangeEvent_Event() {}
 
 func (*ExchangeEvent_Returned) isExchangeEvent_Event() {}
@@ -5404,6 +5420,8 @@ func (*ExchangeEvent_Abandoned) isExchangeEvent_Event() {}
 func (*ExchangeEvent_Forget) isExchangeEvent_Event() {}
 
 func (*ExchangeEvent_Tick) isExchangeEvent_Event() {}
+
+func (*ExchangeEvent_Offered) isExchangeEvent_Event() {}
 
 // ExchangeReturn is the remote's answer to a call.
 type ExchangeReturn struct {
@@ -6494,7 +6512,7 @@ const file_georep_proto_rawDesc = "" +
 	"\vcall_millis\x18\x05 \x01(\x04R\n" +
 	"callMillis\x12#\n" +
 	"\ranswer_millis\x18\x06 \x01(\x04R\fanswerMillis\x12\x19\n" +
-	"\bmax_open\x18\a \x01(\rR\amaxOpen\"\xb1\x03\n" +
+	"\bmax_open\x18\a \x01(\rR\amaxOpen\"\xe9\x03\n" +
 	"\rExchangeEvent\x12\x1d\n" +
 	"\n" +
 	"now_millis\x18\x01 \x01(\x03R\tnowMillis\x12-\n" +
@@ -6505,7 +6523,9 @@ const file_georep_proto_rawDesc = "" +
 	"\areplied\x18\x06 \x01(\v2\x18.georep.v1.ConvergeReplyH\x00R\areplied\x12\x1e\n" +
 	"\tabandoned\x18\a \x01(\x04H\x00R\tabandoned\x12\x18\n" +
 	"\x06forget\x18\b \x01(\tH\x00R\x06forget\x120\n" +
-	"\x04tick\x18\t \x01(\v2\x1a.georep.v1.ConvergeNothingH\x00R\x04tickB\a\n" +
+	"\x04tick\x18\t \x01(\v2\x1a.georep.v1.ConvergeNothingH\x00R\x04tick\x126\n" +
+	"\aoffered\x18\n" +
+	" \x01(\v2\x1a.georep.v1.ExchangeReceiptH\x00R\aofferedB\a\n" +
 	"\x05event\"]\n" +
 	"\x0eExchangeReturn\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x127\n" +
@@ -6789,21 +6809,22 @@ var file_georep_proto_depIdxs = []int32{
 	72,  // 89: georep.v1.ExchangeEvent.received:type_name -> georep.v1.ExchangeReceipt
 	61,  // 90: georep.v1.ExchangeEvent.replied:type_name -> georep.v1.ConvergeReply
 	46,  // 91: georep.v1.ExchangeEvent.tick:type_name -> georep.v1.ConvergeNothing
-	34,  // 92: georep.v1.ExchangeReturn.response:type_name -> georep.v1.ExchangeResponse
-	33,  // 93: georep.v1.ExchangeReceipt.request:type_name -> georep.v1.ExchangeRequest
-	74,  // 94: georep.v1.ExchangeAction.call:type_name -> georep.v1.ExchangeCall
-	75,  // 95: georep.v1.ExchangeAction.deliver:type_name -> georep.v1.ExchangeDelivery
-	76,  // 96: georep.v1.ExchangeAction.respond:type_name -> georep.v1.ExchangeRespond
-	33,  // 97: georep.v1.ExchangeCall.request:type_name -> georep.v1.ExchangeRequest
-	45,  // 98: georep.v1.ExchangeDelivery.event:type_name -> georep.v1.ConvergeEvent
-	34,  // 99: georep.v1.ExchangeRespond.response:type_name -> georep.v1.ExchangeResponse
-	73,  // 100: georep.v1.ExchangeResult.actions:type_name -> georep.v1.ExchangeAction
-	78,  // 101: georep.v1.ExchangeStatus.peers:type_name -> georep.v1.ExchangePeer
-	102, // [102:102] is the sub-list for method output_type
-	102, // [102:102] is the sub-list for method input_type
-	102, // [102:102] is the sub-list for extension type_name
-	102, // [102:102] is the sub-list for extension extendee
-	0,   // [0:102] is the sub-list for field type_name
+	72,  // 92: georep.v1.ExchangeEvent.offered:type_name -> georep.v1.ExchangeReceipt
+	34,  // 93: georep.v1.ExchangeReturn.response:type_name -> georep.v1.ExchangeResponse
+	33,  // 94: georep.v1.ExchangeReceipt.request:type_name -> georep.v1.ExchangeRequest
+	74,  // 95: georep.v1.ExchangeAction.call:type_name -> georep.v1.ExchangeCall
+	75,  // 96: georep.v1.ExchangeAction.deliver:type_name -> georep.v1.ExchangeDelivery
+	76,  // 97: georep.v1.ExchangeAction.respond:type_name -> georep.v1.ExchangeRespond
+	33,  // 98: georep.v1.ExchangeCall.request:type_name -> georep.v1.ExchangeRequest
+	45,  // 99: georep.v1.ExchangeDelivery.event:type_name -> georep.v1.ConvergeEvent
+	34,  // 100: georep.v1.ExchangeRespond.response:type_name -> georep.v1.ExchangeResponse
+	73,  // 101: georep.v1.ExchangeResult.actions:type_name -> georep.v1.ExchangeAction
+	78,  // 102: georep.v1.ExchangeStatus.peers:type_name -> georep.v1.ExchangePeer
+	103, // [103:103] is the sub-list for method output_type
+	103, // [103:103] is the sub-list for method input_type
+	103, // [103:103] is the sub-list for extension type_name
+	103, // [103:103] is the sub-list for extension extendee
+	0,   // [0:103] is the sub-list for field type_name
 }
 
 func init() { file_georep_proto_init() }
@@ -6847,6 +6868,7 @@ func file_georep_proto_init() {
 		(*ExchangeEvent_Abandoned)(nil),
 		(*ExchangeEvent_Forget)(nil),
 		(*ExchangeEvent_Tick)(nil),
+		(*ExchangeEvent_Offered)(nil),
 	}
 	file_georep_proto_msgTypes[67].OneofWrappers = []any{
 		(*ExchangeAction_Call)(nil),
