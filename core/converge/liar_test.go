@@ -32,7 +32,7 @@ func (r *rig) answered(now int64, token uint64, s *State) (int64, uint64) {
 
 // TestLieUnderAPeersNameIsNotForEver: somebody pushes the highest epoch that is taken
 // in b's name, and caps that let nobody grow. What b says itself is stale then, until
-// it has said so for twice the anti-entropy interval; from then on it is heard again.
+// it has said so for three rounds of anti-entropy; from then on it is heard again.
 func TestLieUnderAPeersNameIsNotForEver(t *testing.T) {
 	r := newRig(t)
 	r.want("push")

@@ -8,6 +8,8 @@ package georep.nativelib;
  */
 public final class Exchange extends NativeHandle {
     private static final int FIRST_RESULT = 4096;
+    private static final int OFFERED = 10;
+    private static final int RECEIPT_REQUEST = 3;
 
     private Exchange(long handle) {
         super(handle);
@@ -29,6 +31,17 @@ public final class Exchange extends NativeHandle {
     public void step(byte[] event) {
         Scratch s = Scratch.local();
         s.throwUnlessOk(Scratch.with(event, (in, n) -> Native.exchangeStep(handle(), in, n, s.err)));
+    }
+
+    /**
+     * A call of another cluster that has just come: says what is wrong with it, and does nothing.
+     *
+     * @param request the bytes of an ExchangeRequest
+     * @throws StatusException as {@link #step} does
+     */
+    public void offer(long nowMillis, byte[] request) {
+        step(new Wire().varint(1, nowMillis).bytes(OFFERED, new Wire().bytes(RECEIPT_REQUEST, request).bytes())
+                .bytes());
     }
 
     /** The bytes of an ExchangeResult: what there is to do, once. */

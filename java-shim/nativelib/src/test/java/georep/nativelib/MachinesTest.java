@@ -157,6 +157,11 @@ class MachinesTest {
             }
             assertThat(Json.fromProto("ExchangeResult", eu.ready())).contains(
                     "{\"call\":{\"call\":\"1\",\"cluster\":\"us\",\"request\":{\"protocolVersion\":1,");
+            String request = "{\"protocolVersion\":1,\"cluster\":\"%s\",\"states\":[%s]}";
+            us.offer(0, Json.toProto("ExchangeRequest", request.formatted("eu", state.formatted("eu"))));
+            assertThatThrownBy(() -> us.offer(0, Json.toProto("ExchangeRequest", request.formatted("us", ""))))
+                    .isInstanceOf(StatusException.class).hasMessageContaining("\"us\" is this cluster's own name");
+            assertThat(Json.fromProto("ExchangeResult", us.ready())).isEqualTo("{\"wakeAtMillis\":\"-1\"}");
             us.step(Json.toProto("ExchangeEvent", """
                     {"received":{"call":"4","request":{"protocolVersion":1,"cluster":"eu","states":[%s]}}}"""
                     .formatted(state.formatted("eu"))));

@@ -49,6 +49,7 @@ public final class GeorepConfig {
     private final int antiEntropySeconds;
     private final int pushRetryMillis;
     private final int pushRetryMaxSeconds;
+    private final int exchangeCallsPerSecond;
     private final boolean uninstall;
     private final List<String> requiredMembers;
 
@@ -84,6 +85,7 @@ public final class GeorepConfig {
         antiEntropySeconds = (int) number("georepAntiEntropySeconds", 60, 1, 86_400);
         pushRetryMillis = (int) number("georepPushRetryMillis", 500, 1, 3_600_000);
         pushRetryMaxSeconds = (int) number("georepPushRetryMaxSeconds", 60, 1, 86_400);
+        exchangeCallsPerSecond = (int) number("georepExchangeCallsPerSecond", 100, 1, 1_000_000);
         uninstall = choice("georepUninstall", "false", "true", "false").equals("true");
         requiredMembers = list("georepRequiredMembers");
         if (inFlightBytesPerRemote > inFlightBytes) {
@@ -238,6 +240,11 @@ public final class GeorepConfig {
     /** Longest pause between two pushes that fail. */
     public int pushRetryMaxSeconds() {
         return pushRetryMaxSeconds;
+    }
+
+    /** Calls with layouts that one broker of another cluster may make. */
+    public int exchangeCallsPerSecond() {
+        return exchangeCallsPerSecond;
     }
 
     /** The plugin only takes away what it left in the brokers' store: pins and enabled remotes. Replicates nothing. */

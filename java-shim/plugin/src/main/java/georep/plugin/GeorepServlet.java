@@ -2,10 +2,12 @@
 package georep.plugin;
 
 import georep.plugin.control.PolicyWatch;
+import georep.plugin.http.BodyLimit;
 import georep.plugin.http.ExchangeResource;
 import georep.plugin.http.OperatorResource;
 import georep.plugin.http.ParkedResource;
 import georep.plugin.http.RawEntriesResource;
+import georep.plugin.http.RefusalFilter;
 import georep.plugin.http.ReplicationResource;
 import georep.plugin.source.SegmentMetrics;
 import georep.plugin.source.SourceBroker;
@@ -76,7 +78,8 @@ public final class GeorepServlet implements AdditionalServletWithPulsarService {
     @Override
     public Servlet getServletInstance() {
         return new ServletContainer(new ResourceConfig(ReplicationResource.class, OperatorResource.class,
-                ParkedResource.class, RawEntriesResource.class, ExchangeResource.class));
+                ParkedResource.class, RawEntriesResource.class, ExchangeResource.class)
+                .register(new BodyLimit()).register(new RefusalFilter(plugin)));
     }
 
     @Override

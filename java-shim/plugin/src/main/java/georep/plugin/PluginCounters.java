@@ -11,6 +11,8 @@ public final class PluginCounters {
     public final LongAdder duplicates = new LongAdder();
     public final LongAdder unknown = new LongAdder();
     public final LongAdder forged = new LongAdder();
+    /** Calls, and states in calls, that were refused for what the caller is or says. */
+    public final LongAdder refused = new LongAdder();
     /** As a source: replication cursors that were found missing. */
     public final LongAdder cursorsLost = new LongAdder();
     /** Entries of streams that a full segment does not know. */

@@ -31,6 +31,8 @@ public final class PluginMetrics implements PrometheusRawMetricsProvider {
                 + "have more streams than they may keep", plugin.counters().refusing.sum());
         counter(out, "pulsar_georep_forged_total", "Ordinary entries refused for pretending to be replicated",
                 plugin.counters().forged);
+        counter(out, "pulsar_georep_refused_calls_total", "Calls, and states in calls of other clusters, refused for "
+                + "what the caller is or says", plugin.counters().refused);
         counter(out, "pulsar_georep_cursors_lost_total", "Replication cursors that were missing and begin anew at the "
                 + "first entry", plugin.counters().cursorsLost);
     }

@@ -45,6 +45,8 @@ public final class PeerExchange implements AutoCloseable {
     /** Answers that mean "no such call here". */
     private static final Set<Integer> NO_CALL = Set.of(404, 405);
     private static final int JITTER = 1001;
+    /** Characters: what the core makes is shorter. */
+    private static final int MAX_RESPONSE = 8 << 20;
 
     private final GeorepPlugin plugin;
     private final PulsarService pulsar;
@@ -109,6 +111,16 @@ public final class PeerExchange implements AutoCloseable {
     }
 
     // ------------------------------------------------------------------ calls from other clusters
+
+    /**
+     * The bytes of an ExchangeRequest that has just come: whether it keeps the rules and there is room for it, before
+     * anything is done for it.
+     *
+     * @throws StatusException as {@link #received} fails
+     */
+    public void offer(byte[] request) {
+        machine.offer(System.currentTimeMillis(), request);
+    }
 
     /**
      * An ExchangeRequest whose topics are led here, or by nobody; the ExchangeResponse. Fails with a StatusException
@@ -192,7 +204,9 @@ public final class PeerExchange implements AutoCloseable {
         admin(cluster).thenCompose(admin -> PeerClient.of(admin).exchange(a.path("request").toString()))
                 .whenComplete((response, e) -> serial.execute(() -> {
                     Throwable failure = e;
-                    if (e == null) {
+                    if (e == null && response.length() > MAX_RESPONSE) {
+                        failure = new IOException("a response of " + response.length() + " characters");
+                    } else if (e == null) {
                         try {
                             ObjectNode n = JSON.createObjectNode().put("call", call);
                             n.set("response", JSON.readTree(response));

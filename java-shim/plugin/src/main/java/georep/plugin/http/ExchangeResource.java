@@ -5,86 +5,102 @@ import com.fasterxml.jackson.databind.JsonNode;
 import georep.nativelib.Json;
 import georep.nativelib.StatusException;
 import georep.plugin.GeorepPlugin;
+import georep.plugin.control.PeerExchange;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.POST;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.container.AsyncResponse;
+import jakarta.ws.rs.container.CompletionCallback;
 import jakarta.ws.rs.container.Suspended;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.apache.pulsar.broker.web.RestException;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.util.FutureUtil;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Layouts from cluster to cluster; for other clusters' brokers, super-users only.
  *
  * <pre>
  *   POST exchange     georep.v1.ExchangeRequest -> ExchangeResponse
+ *
+ *   super-user? -> not too often? (429) -> body within its cap? (413) -> a request that keeps the rules? (400)
+ *     -> the leaders of its topics, each state -> an answer of its own
  * </pre>
  *
- * Each state is answered by the leader of its topic's controller, see {@link ExchangeSplit}. What breaks a rule changes
- * nothing, and the log says who sent it.
+ * A step that says no ends it: nothing of what comes later is done, so no body of a stranger is read and no topic of a
+ * liar looked up. Each state is answered by the leader of its topic's controller, see {@link ExchangeSplit}. What
+ * breaks a rule changes nothing, and the log says who sent it.
  */
 @Path("/")
 @Produces(MediaType.APPLICATION_JSON)
 @Consumes(MediaType.APPLICATION_JSON)
 public class ExchangeResource extends PluginResource {
-    private static final Logger LOG = LoggerFactory.getLogger(ExchangeResource.class);
-    private static final int MAX_BODY_BYTES = 8 << 20;
+    /** Answers to states that no honest cluster sends. */
+    private static final Set<String> LIES = Set.of("CONVERGE_CODE_BAD_STATE", "CONVERGE_CODE_NOT_MEMBER");
     private static final int TOO_LARGE = 413;
-    private static final int TOO_MANY = 429;
 
     @POST
     @Path("/exchange")
     public void exchange(@Suspended AsyncResponse rsp, InputStream body) {
+        validateSuperUserAccess(); // on the web server's thread, which reads the body as well
+        ExchangeGate.Pass pass = ExchangeGate.of(usable()).enter(RefusalLog.who(httpRequest),
+                httpRequest.getContentLengthLong());
+        rsp.register((CompletionCallback) e -> pass.close());
         String text;
         try {
-            byte[] b = body.readNBytes(MAX_BODY_BYTES + 1);
-            if (b.length > MAX_BODY_BYTES) {
-                LOG.warn("exchange from {} refused: body of more than {} bytes", caller(), MAX_BODY_BYTES);
-                rsp.resume(new RestException(TOO_LARGE, "body: more than " + MAX_BODY_BYTES + " bytes"));
-                return;
-            }
-            text = new String(b, StandardCharsets.UTF_8);
+            text = new String(body.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
-            rsp.resume(new RestException(Response.Status.BAD_REQUEST, "body: " + e.getMessage()));
-            return;
+            throw new RestException(Response.Status.BAD_REQUEST, "body: " + e.getMessage());
         }
         run(rsp, p -> answer(p, text).exceptionally(e -> {
             Throwable cause = FutureUtil.unwrapCompletionException(e);
-            if (cause instanceof StatusException s) {
-                LOG.warn("exchange from {} refused: {}", caller(), s.getMessage());
-                cause = new RestException(status(s), s.getMessage());
-            }
-            throw FutureUtil.wrapToCompletionException(cause);
+            throw FutureUtil.wrapToCompletionException(cause instanceof StatusException s ? refusal(s) : cause);
         }));
     }
 
     private CompletableFuture<String> answer(GeorepPlugin p, String text) {
         JsonNode request;
         try {
-            request = parse(Json.fromProto("ExchangeRequest", Json.toProto("ExchangeRequest", text)));
+            byte[] bytes = Json.toProto("ExchangeRequest", text);
+            PeerExchange.of(p).offer(bytes);
+            request = parse(Json.fromProto("ExchangeRequest", bytes));
         } catch (StatusException e) {
             return CompletableFuture.failedFuture(e);
         }
-        return new ExchangeSplit(p, internal(), this::leads).answer(request);
+        return new ExchangeSplit(p, internal(), this::leads).answer(request).thenApply(response -> {
+            logLies(p, request.path("cluster").asText(), response);
+            return response;
+        });
     }
 
-    private static int status(StatusException e) {
+    private void logLies(GeorepPlugin p, String cluster, String response) {
+        if (LIES.stream().noneMatch(response::contains)) {
+            return; // nearly always: nothing to read
+        }
+        for (JsonNode a : parse(response).path("answers")) {
+            if (LIES.contains(a.path("code").asText())) {
+                p.counters().refused.increment();
+                RefusalLog.of(p).refused(httpRequest, "as " + cluster + ", state of " + a.path("topic").asText() + ": "
+                        + a.path("code").asText() + " " + a.path("text").asText());
+            }
+        }
+    }
+
+    private static WebApplicationException refusal(StatusException e) {
         return switch (e.code()) {
             case georep.nativelib.Status.FORMAT, georep.nativelib.Status.ARG ->
-                    Response.Status.BAD_REQUEST.getStatusCode();
-            case georep.nativelib.Status.LIMIT -> TOO_LARGE;
-            case georep.nativelib.Status.STATE -> TOO_MANY;
-            default -> Response.Status.INTERNAL_SERVER_ERROR.getStatusCode();
+                    new RestException(Response.Status.BAD_REQUEST, e.getMessage());
+            case georep.nativelib.Status.LIMIT -> new RestException(TOO_LARGE, e.getMessage());
+            case georep.nativelib.Status.STATE -> ExchangeGate.tooMany(e.getMessage(), 1);
+            default -> new RestException(Response.Status.INTERNAL_SERVER_ERROR, e.getMessage());
         };
     }
 
@@ -92,9 +108,5 @@ public class ExchangeResource extends PluginResource {
     private CompletableFuture<Void> leads(GeorepPlugin p, TopicName topic) {
         return leader(p, topic).thenCompose(c -> c.convergence().on() ? CompletableFuture.completedFuture(null)
                 : c.look().thenApply(r -> null));
-    }
-
-    private String caller() {
-        return clientAppId() + "@" + httpRequest.getRemoteAddr();
     }
 }

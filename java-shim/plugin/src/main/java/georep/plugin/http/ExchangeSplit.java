@@ -58,6 +58,7 @@ final class ExchangeSplit {
     private record Way(String broker, WebApplicationException redirect, JsonNode answer) {
     }
 
+    /** {@code request}: an ExchangeRequest that the core has looked at. */
     CompletableFuture<String> answer(JsonNode request) {
         JsonNode states = request.path("states");
         List<CompletableFuture<Way>> ways = new ArrayList<>();
@@ -135,7 +136,12 @@ final class ExchangeSplit {
     }
 
     private static JsonNode part(JsonNode request, List<Integer> which) {
-        ObjectNode n = request.deepCopy();
+        ObjectNode n = JSON.createObjectNode();
+        request.fields().forEachRemaining(f -> {
+            if (!f.getKey().equals("states")) {
+                n.set(f.getKey(), f.getValue());
+            }
+        });
         ArrayNode some = n.putArray("states");
         which.forEach(i -> some.add(request.path("states").path(i)));
         return n;

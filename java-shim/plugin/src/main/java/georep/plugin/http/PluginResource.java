@@ -95,14 +95,8 @@ abstract class PluginResource extends AdminResource {
             r.resume(new RestException(Response.Status.SERVICE_UNAVAILABLE, "not answered within " + ANSWER_SECONDS
                     + " s: what it needs is being moved, or does not answer"));
         });
-        validateSuperUserAccessAsync().thenCompose(x -> {
-            GeorepPlugin p = GeorepPlugin.of(pulsar());
-            if (p == null || !p.usable()) {
-                throw new RestException(Response.Status.SERVICE_UNAVAILABLE, "georep does not work with this broker: "
-                        + (p == null ? "it is closing" : String.join("; ", p.problems())));
-            }
-            return call.apply(p);
-        }).thenAccept(rsp::resume).exceptionally(e -> {
+        validateSuperUserAccessAsync().thenCompose(x -> call.apply(usable())).thenAccept(rsp::resume)
+                .exceptionally(e -> {
             Throwable cause = FutureUtil.unwrapCompletionException(e);
             resumeAsyncResponseExceptionally(rsp, cause instanceof TopicNotFoundException
                     ? new RestException(Response.Status.NOT_FOUND, cause.getMessage()) : cause);
@@ -110,9 +104,19 @@ abstract class PluginResource extends AdminResource {
         });
     }
 
+    /** The plugin; 503 where it does not work. */
+    GeorepPlugin usable() {
+        GeorepPlugin p = GeorepPlugin.of(pulsar());
+        if (p == null || !p.usable()) {
+            throw new RestException(Response.Status.SERVICE_UNAVAILABLE, "georep does not work with this broker: "
+                    + (p == null ? "it is closing" : String.join("; ", p.problems())));
+        }
+        return p;
+    }
+
     /** Who called, for the audit log. */
     void audit(String call, TopicName tn, String arguments) {
-        Audit.log(clientAppId() + "@" + httpRequest.getRemoteAddr(), call, tn.toString(), arguments);
+        Audit.log(RefusalLog.who(httpRequest), call, tn.toString(), arguments);
     }
 
     /** To the brokers of this cluster. */
