@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import org.apache.pulsar.broker.service.BrokerServiceException.TopicNotFoundException;
 import org.apache.pulsar.common.naming.TopicDomain;
@@ -33,6 +34,8 @@ import org.apache.pulsar.common.util.ObjectMapperFactory;
 final class ExchangeSplit {
     private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
     private static final int REDIRECT = 307;
+    /** A caller waits longer than that, and a topic's machine less. */
+    private static final long OWN_BROKER_MILLIS = 10_000;
     /** Led here, or by nobody. */
     private static final String HERE = "";
 
@@ -90,7 +93,7 @@ final class ExchangeSplit {
                 URI to = w.getResponse().getLocation();
                 return new Way(to.getAuthority(), w, null);
             }
-            return new Way(HERE, null, PeerExchange.answer(name, "CONVERGE_CODE_BUSY", cause.getMessage()));
+            return new Way(HERE, null, busy(name, cause.getMessage()));
         });
     }
 
@@ -110,17 +113,28 @@ final class ExchangeSplit {
         }
         JsonNode[] answers = new JsonNode[ways.size()];
         List<CompletableFuture<Void>> all = new ArrayList<>();
-        groups.forEach((broker, which) -> all.add(ask(broker, part(request, which)).thenAccept(r -> {
-            for (int i = 0; i < which.size(); i++) {
-                answers[which.get(i)] = r.path("answers").path(i);
+        groups.forEach((broker, which) -> all.add(ask(broker, part(request, which)).handle((r, e) -> {
+            if (e != null && broker.equals(HERE)) {
+                throw FutureUtil.wrapToCompletionException(e);
             }
+            for (int i = 0; i < which.size(); i++) {
+                JsonNode state = request.path("states").path(which.get(i));
+                answers[which.get(i)] = e == null ? r.path("answers").path(i)
+                        : busy(state.path("topic").asText(), broker + " leads it, and does not answer");
+            }
+            return null;
         })));
         return FutureUtil.waitForAll(all).thenApply(x -> response(ways, answers));
     }
 
+    /** Its push is repeated; the others of the call are answered. */
+    private static JsonNode busy(String topic, String why) {
+        return PeerExchange.answer(topic, "CONVERGE_CODE_BUSY", why);
+    }
+
     private CompletableFuture<JsonNode> ask(String broker, JsonNode request) {
         CompletableFuture<String> f = broker.equals(HERE) ? PeerExchange.of(plugin).received(request)
-                : internal.exchange(request.toString());
+                : internal.exchange(request.toString()).orTimeout(OWN_BROKER_MILLIS, TimeUnit.MILLISECONDS);
         return f.thenApply(text -> {
             try {
                 JsonNode r = JSON.readTree(text);
