@@ -25,8 +25,8 @@ public final class Http {
     private Http() {
     }
 
-    /** An answer; {@code location} is null where there is none. */
-    public record Answer(int status, String body, String location) {
+    /** An answer; {@code location} and {@code retryAfter} are null where there is none. */
+    public record Answer(int status, String body, String location, String retryAfter) {
         public JsonNode json() throws Exception {
             return JSON.readTree(body);
         }
@@ -55,7 +55,8 @@ public final class Http {
             Cluster.pause(tries);
             r = client.send(b.build(), HttpResponse.BodyHandlers.ofString());
         }
-        return new Answer(r.statusCode(), r.body(), r.headers().firstValue("location").orElse(null));
+        return new Answer(r.statusCode(), r.body(), r.headers().firstValue("location").orElse(null),
+                r.headers().firstValue("retry-after").orElse(null));
     }
 
     private static HttpClient trusting(Path pem) throws Exception {

@@ -2,6 +2,7 @@
 package georep.it;
 
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.LogManager;
@@ -38,10 +39,12 @@ final class LogLines extends AbstractAppender implements AutoCloseable {
 
     @Override
     public void append(LogEvent e) {
-        lines.add(e.getLevel() + " " + e.getMessage().getFormattedMessage());
+        Map<String, String> attributes = e.getContextData().toMap();
+        lines.add(e.getLevel() + " " + e.getMessage().getFormattedMessage()
+                + (attributes.isEmpty() ? "" : " " + attributes));
     }
 
-    /** Those with this text in them. */
+    /** Those with this text in them, or in their attributes. */
     List<String> with(String text) {
         return lines.stream().filter(l -> l.contains(text)).toList();
     }

@@ -97,11 +97,11 @@ abstract class PluginResource extends AdminResource {
         });
         validateSuperUserAccessAsync().thenCompose(x -> call.apply(usable())).thenAccept(rsp::resume)
                 .exceptionally(e -> {
-            Throwable cause = FutureUtil.unwrapCompletionException(e);
-            resumeAsyncResponseExceptionally(rsp, cause instanceof TopicNotFoundException
-                    ? new RestException(Response.Status.NOT_FOUND, cause.getMessage()) : cause);
-            return null;
-        });
+                    Throwable cause = FutureUtil.unwrapCompletionException(e);
+                    resumeAsyncResponseExceptionally(rsp, cause instanceof TopicNotFoundException
+                            ? new RestException(Response.Status.NOT_FOUND, cause.getMessage()) : cause);
+                    return null;
+                });
     }
 
     /** The plugin; 503 where it does not work. */
