@@ -28,6 +28,7 @@ class GeorepConfigTest {
         assertThat(c.placeEncryptedBatch()).isFalse();
         assertThat(c.parkedPass()).isFalse();
         assertThat(c.cutCapBytes()).isEqualTo(4 << 20);
+        assertThat(c.exchangeCallsPerSecond()).isEqualTo(100);
         assertThat(c.segmentProfile()).isEqualTo("auto");
         assertThat(c.requiredMembers()).isEmpty();
     }
