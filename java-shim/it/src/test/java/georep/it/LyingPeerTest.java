@@ -267,7 +267,8 @@ class LyingPeerTest {
                 "{\"x\":" + "[".repeat(1_000_000));
         refused(400, "georep: format: control: ExchangeRequest: proto: (line 1:12): invalid value for string field "
                 + "cluster: 1", "{\"cluster\":1}");
-        refused(413, "georep: limit: control: ExchangeRequest: control: over the limit: 400001 objects are above the cap of 400000",
+        refused(413, "georep: limit: control: ExchangeRequest: control: over the limit: 400001 objects are above the "
+                + "cap of 400000",
                 "{\"states\":[" + "{},".repeat(399_999) + "{}]}");
         refused(413, "body: more than 8388608 bytes", "{\"x\":\"" + "x".repeat(MAX_BODY) + "\"}");
     }
