@@ -116,6 +116,23 @@ class ControllerRecordTest {
         assertThat(identity(segment).generation()).isEqualTo(2);
     }
 
+    /** A leader died after it had sealed a segment and before it wrote the layout: nobody could publish there. */
+    @Test
+    void aSplitThatWasNotFinishedIsFinished() throws Exception {
+        Federation.of("t/begun", a, b);
+        String topic = "topic://t/begun/x";
+        Federation.topic(topic, 1, a, b);
+        Publish.v5(a, topic, 0, 100, 10);
+        a.admin().scalableTopics().terminateSegmentAsync("segment://t/begun/x/0000-ffff-0").get(20, TimeUnit.SECONDS);
+        await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
+            a.controller(topic).collectGarbage().get();
+            assertThat(Layouts.starts(a, topic)).containsExactly(0, 0x8000);
+        });
+        Publish.v5(a, topic, 100, 200, 10);
+        SourcePair.assertCopied(a, b, topic);
+        assertThat(Layouts.sealed(a, topic)).as("split once").hasSize(1);
+    }
+
     @Test
     void childrenInheritTheRecordAndAreKnownBeforeTheyAreWrittenTo() throws Exception {
         Federation.of("t/split", a, b);

@@ -95,6 +95,21 @@ class ConvergenceFailoverTest {
         assertCopied(p.b, p.a, t);
     }
 
+    /** The leader died between sealing a segment for its own split and writing the layout: the next one finishes. */
+    @Test
+    void aSplitThatWasNotFinishedIsFinished() throws Exception {
+        String t = p.topic("begun", 1, 1);
+        Publish.v5(p.a, t, 0, 500, 50);
+        p.a.admin().scalableTopics().terminateSegmentAsync(active(p.a, t, 0)).get(20, TimeUnit.SECONDS);
+        p.a.crash();
+        startAgain();
+        p.a.controller(t);
+        awaitStarts(t, 0, 0x8000);
+        Publish.v5(p.a, t, 500, 1000, 50);
+        assertCopied(p.a, p.b, t);
+        assertThat(Layouts.sealed(p.a, t)).as("split once").hasSize(1);
+    }
+
     /** With its peer down a cluster goes on splitting, and the peer follows when it is back. */
     @Test
     void aPeerThatIsAwayHoldsUpNobody() throws Exception {

@@ -153,7 +153,7 @@ public class ReplicationResource extends PluginResource {
         });
     }
 
-    /** From the topic's leader: loads the segment, and the topic's record says something new for it. */
+    /** From the topic's leader: loads the segment, and the topic's record says something new; does it take entries? */
     @POST
     @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/read-record")
     public void readRecord(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
@@ -161,7 +161,8 @@ public class ReplicationResource extends PluginResource {
                            @PathParam("descriptor") String descriptor,
                            @QueryParam("authoritative") @DefaultValue("false") boolean authoritative) {
         run(rsp, p -> onOwner(tenant, namespace, topic, descriptor, authoritative)
-                .thenCompose(ReplicatedSegmentTopic::readRecord).thenApply(x -> "{}"));
+                .thenCompose(t -> t.readRecord().thenApply(x -> "{\"ended\":" + t.getManagedLedger().isTerminated()
+                        + "}")));
     }
 
     @GET

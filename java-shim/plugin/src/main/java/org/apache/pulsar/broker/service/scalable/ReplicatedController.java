@@ -126,13 +126,32 @@ public class ReplicatedController extends ScalableTopicController {
         if (layout == null || clusters.isEmpty()) {
             return;
         }
-        SegmentTouch.all(brokerService.getPulsar(), getTopicName(),
-                descriptors(layout, s -> activeToo || s.isSealed()));
+        SegmentTouch.all(brokerService.getPulsar(), getTopicName(), segments(layout, s -> activeToo || s.isSealed()))
+                .thenAccept(r -> r.ended().stream().filter(layout.getActiveSegments()::containsKey)
+                        .forEach(this::finish));
     }
 
-    private static List<String> descriptors(SegmentLayout layout, Predicate<SegmentInfo> which) {
-        return layout.getAllSegments().values().stream().filter(s -> !s.isLegacy()).filter(which)
-                .map(s -> SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId())).toList();
+    /**
+     * A segment that ended is still in the layout: its split or merge was not finished, the leader died in between.
+     * Nobody can publish to its range, and neither load nor peer would ever ask for a split of it.
+     */
+    private void finish(long segment) {
+        serial(this::refresh).thenCompose(l -> {
+            if (!l.getActiveSegments().containsKey(segment)) {
+                return CompletableFuture.completedFuture(l); // finished meanwhile
+            }
+            LOG.warn("[{}] segment {} has ended and is still in the layout: finishing what a leader had begun",
+                    getTopicName(), segment);
+            return splitSegment(segment);
+        }).exceptionally(e -> {
+            LOG.warn("[{}] segment {} takes nothing and cannot be split, again with a later garbage collection: {}",
+                    getTopicName(), segment, FutureUtil.unwrapCompletionException(e).toString());
+            return null;
+        });
+    }
+
+    private static List<SegmentInfo> segments(SegmentLayout layout, Predicate<SegmentInfo> which) {
+        return layout.getAllSegments().values().stream().filter(s -> !s.isLegacy()).filter(which).toList();
     }
 
     /** The remotes forget the streams of segments that are gone here. */
@@ -160,7 +179,7 @@ public class ReplicatedController extends ScalableTopicController {
                         + " is not replicated to " + remote));
             }
             return SegmentTouch.all(brokerService.getPulsar(), getTopicName(),
-                    descriptors(SegmentLayout.fromMetadata(m), s -> true));
+                    segments(SegmentLayout.fromMetadata(m), s -> true)).thenApply(SegmentTouch.Result::failures);
         });
     }
 
