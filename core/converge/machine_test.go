@@ -113,6 +113,23 @@ func TestPushIsAnsweredAfterTheCommit(t *testing.T) {
 	}
 }
 
+// TestRepeatChangesNothing: a state that is known is answered and is news of its peer.
+// One that only claims to be the same is taken for what it says.
+func TestRepeatChangesNothing(t *testing.T) {
+	r := newRig(t)
+	r.want("push")
+	r.m.Received(10, 77, state(1, 0x8000))
+	r.want("mutate-fold")
+	r.commit(20)
+	r.want("answer-ok")
+	r.m.Received(30, 78, state(1, 0x8000))
+	if r.want("answer-ok"); r.last.Token != 78 || r.m.Status(35).Peers[0].AgeMillis != 5 {
+		t.Errorf("token %d, age %d", r.last.Token, r.m.Status(35).Peers[0].AgeMillis)
+	}
+	r.m.Received(40, 79, state(1, 0x4000, 0x8000))
+	r.want("mutate-fold")
+}
+
 // TestPushThatTakesTooLong is answered "busy", and the sender tries again.
 func TestPushThatTakesTooLong(t *testing.T) {
 	r := newRig(t)

@@ -128,8 +128,13 @@ func (p *peer) take(m *Machine, s *State) bool {
 	return true
 }
 
+// keep takes s for the peer's state now. Mostly it is what is known, said once more:
+// then nothing follows that did not follow before.
 func (p *peer) keep(m *Machine, s *State) {
-	p.state, p.at, p.doubted, m.fresh = s, m.now, false, false
+	if p.state == nil || p.state.Version != s.Version || !p.state.same(s) {
+		m.fresh = false
+	}
+	p.state, p.at, p.doubted = s, m.now, false
 }
 
 // contradict takes the peer's answer s, which is below what it is known to have

@@ -6,7 +6,14 @@ package georep.nativelib;
  * ConvergeResults (georep.proto). Thread-safe; who steps it does what {@link #ready} says, in order.
  */
 public final class Converge extends NativeHandle {
+    /** Kinds of actions: a ConvergeSend, ConvergeReply, ConvergeMutation, ConvergeVerdict. */
+    public static final int PUSH = 1;
+    public static final int ANSWER = 2;
+    public static final int MUTATE = 3;
+    public static final int VERDICT = 4;
+
     private static final int FIRST_RESULT = 4096;
+    private static final int TICK = 18;
 
     private Converge(long handle) {
         super(handle);
@@ -28,10 +35,20 @@ public final class Converge extends NativeHandle {
         s.throwUnlessOk(Scratch.with(event, (in, n) -> Native.convergeStep(handle(), in, n, s.err)));
     }
 
+    /** Time has passed. */
+    public void tick(long nowMillis) {
+        step(new Wire().varint(1, nowMillis).bytes(TICK, Wire.NOTHING).bytes());
+    }
+
     /** The bytes of a ConvergeResult: what there is to do, once. */
     public byte[] ready() {
         return Scratch.local().bytes(FIRST_RESULT, (out, cap, len, err) ->
                 Native.convergeReady(handle(), out, cap, len, err));
+    }
+
+    /** The same, taken apart. */
+    public Result result() {
+        return Result.of(ready());
     }
 
     /** The bytes of a ConvergeStatus. */

@@ -7,6 +7,9 @@ import java.util.Arrays;
 
 /** The little protobuf that this package needs to fill requests and read short answers. */
 final class Wire {
+    /** A message without content. */
+    static final byte[] NOTHING = {};
+
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
 
     Wire varint(int field, long v) {
@@ -87,9 +90,13 @@ final class Wire {
 
         /** A message inside this one. */
         Reader message() {
+            return new Reader(bytes());
+        }
+
+        byte[] bytes() {
             int n = (int) varint();
             at += n;
-            return new Reader(Arrays.copyOfRange(b, at - n, at));
+            return Arrays.copyOfRange(b, at - n, at);
         }
 
         void skip() {

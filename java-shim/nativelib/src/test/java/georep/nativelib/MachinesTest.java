@@ -181,6 +181,56 @@ class MachinesTest {
         }
     }
 
+    /** As brokers do it: what one machine gives goes into the next one as bytes. */
+    @Test
+    void aRoundNeedsNoJson() {
+        String topic = "topic://public/default/t";
+        try (Converge a = leader("eu", topic, "aa", "us"); Converge b = leader("us", topic, "bb", "eu");
+                Exchange eu = Exchange.open(Json.toProto("ExchangeConfig", "{\"cluster\":\"eu\"}"));
+                Exchange us = Exchange.open(Json.toProto("ExchangeConfig", "{\"cluster\":\"us\"}"))) {
+            eu.push(1, only(a.result(), Converge.PUSH));
+            assertThat(eu.result()).isEqualTo(new Result(List.of(), 51));
+            eu.tick(51);
+            Exchange.Call call = Exchange.Call.of(only(eu.result(), Exchange.CALL));
+            assertThat(call.cluster()).isEqualTo("us");
+            assertThat(Exchange.topics(call.request())).containsExactly(topic);
+            us.offer(60, call.request());
+            us.received(60, 7, call.request());
+            Exchange.Delivery pushed = Exchange.Delivery.of(only(us.result(), Exchange.DELIVER));
+            assertThat(pushed.topic()).isEqualTo(topic);
+            b.step(pushed.event());
+            us.replied(61, b.result().actions().stream().filter(x -> x.kind() == Converge.ANSWER).findFirst()
+                    .orElseThrow().message());
+            Exchange.Response response = Exchange.Response.of(only(us.result(), Exchange.RESPOND));
+            assertThat(response.call()).isEqualTo(7);
+            eu.returned(62, call.id(), response.response());
+            Exchange.Delivery answered = Exchange.Delivery.of(only(eu.result(), Exchange.DELIVER));
+            assertThat(answered.topic()).isEqualTo(topic);
+            a.step(answered.event());
+            assertThat(a.result()).as("told again a minute later").isEqualTo(new Result(List.of(), 60_062));
+            assertThat(Json.fromProto("ConvergeStatus", a.status(70))).contains("\"support\":\"supported\"",
+                    "\"converged\":1");
+            a.tick(60_062);
+            only(a.result(), Converge.PUSH);
+        }
+    }
+
+    private static byte[] only(Result r, int kind) {
+        assertThat(r.actions()).hasSize(1).allMatch(a -> a.kind() == kind);
+        return r.actions().get(0).message();
+    }
+
+    private static Converge leader(String cluster, String topic, String instance, String peer) {
+        Converge c = Converge.open(Json.toProto("ConvergeConfig", "{\"cluster\":\"" + cluster + "\",\"topic\":\""
+                + topic + "\"}"));
+        for (String event : List.of("{\"stored\":\"" + record(instance, "m1").replace("\\", "\\\\")
+                .replace("\"", "\\\"") + "\"}", "{\"members\":{\"clusters\":[\"" + peer + "\"]}}",
+                "{\"lead\":{\"term\":\"1\"}}")) {
+            c.step(Json.toProto("ConvergeEvent", event));
+        }
+        return c;
+    }
+
     @Test
     void statesAreBuiltAndChecked() {
         String topic = "topic://public/default/t";

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import georep.nativelib.Converge;
 import georep.nativelib.Json;
+import georep.nativelib.Result;
 import georep.nativelib.StatusException;
 import georep.plugin.GeorepConfig;
 import georep.plugin.source.SerialExecutor;
@@ -51,6 +52,7 @@ public final class ConvergeDriver {
     private final SerialExecutor serial;
     // what follows is touched by the serial executor's tasks only
     private final Map<Long, Wish> wishes = new HashMap<>();
+    private final Map<String, ObjectNode> told = new HashMap<>(); // by event
     private long lastNumber;
     private boolean leading;
     private boolean closed;
@@ -96,25 +98,25 @@ public final class ConvergeDriver {
         serial.execute(() -> {
             ObjectNode n = JSON.createObjectNode();
             clusters.forEach(n.putArray("clusters")::add);
-            step("members", n);
+            tell("members", n);
         });
     }
 
     /** What the local policy allows, and which boundaries it would remove now. */
     public void policy(int maxSegments, int maxBuckets, Collection<Integer> cold) {
         serial.execute(() -> {
-            step("caps", JSON.createObjectNode().put("maxSegments", maxSegments).put("maxBuckets", maxBuckets));
+            tell("caps", JSON.createObjectNode().put("maxSegments", maxSegments).put("maxBuckets", maxBuckets));
             ObjectNode n = JSON.createObjectNode();
             cold.forEach(n.putArray("boundaries")::add);
-            step("cold", n);
+            tell("cold", n);
         });
     }
 
-    /** A ConvergeEvent, as the exchange gave it: what a peer pushes, or how a push to it ended. */
-    void deliver(JsonNode event) {
+    /** The bytes of a ConvergeEvent, as the exchange gave it: what a peer pushes, or how a push to it ended. */
+    void deliver(byte[] event) {
         serial.execute(() -> {
             if (!closed) {
-                machine.step(Json.toProto("ConvergeEvent", event.toString()));
+                machine.step(event);
             }
         });
     }
@@ -197,6 +199,7 @@ public final class ConvergeDriver {
 
     // ------------------------------------------------------------------ the machine
 
+    /** An event that does not come with every round of every topic; those that do never become JSON. */
     private void step(String event, JsonNode content) {
         if (closed) {
             return;
@@ -204,6 +207,14 @@ public final class ConvergeDriver {
         ObjectNode n = JSON.createObjectNode().put("nowMillis", System.currentTimeMillis());
         n.set(event, content);
         machine.step(Json.toProto("ConvergeEvent", n.toString()));
+    }
+
+    /** What is looked at every minute, and mostly is what it was. */
+    private void tell(String event, ObjectNode content) {
+        if (!content.equals(told.get(event))) {
+            step(event, content);
+            told.put(event, content);
+        }
     }
 
     private void tellStored(String record) {
@@ -251,20 +262,18 @@ public final class ConvergeDriver {
             leading = false;
             step("resign", JSON.createObjectNode());
         }
-        JsonNode result = parse(Json.fromProto("ConvergeResult", machine.ready()));
-        for (JsonNode a : result.path("actions")) {
-            a.fields().forEachRemaining(f -> act(f.getKey(), f.getValue()));
-        }
-        wake(result.path("wakeAtMillis").asLong());
+        Result result = machine.result();
+        result.actions().forEach(this::act);
+        wake(result.wakeAtMillis());
     }
 
-    private void act(String kind, JsonNode a) {
-        switch (kind) {
-            case "push" -> peers.push(a);
-            case "answer" -> peers.replied(a);
-            case "mutate" -> mutate(a);
-            case "verdict" -> verdict(a);
-            default -> LOG.error("[{}] unknown action {}", topic, kind);
+    private void act(Result.Action a) {
+        switch (a.kind()) {
+            case Converge.PUSH -> peers.push(a.message());
+            case Converge.ANSWER -> peers.replied(a.message());
+            case Converge.MUTATE -> mutate(parse(Json.fromProto("ConvergeMutation", a.message())));
+            case Converge.VERDICT -> verdict(parse(Json.fromProto("ConvergeVerdict", a.message())));
+            default -> LOG.error("[{}] unknown action {}", topic, a.kind());
         }
     }
 
@@ -322,8 +331,14 @@ public final class ConvergeDriver {
             timer.cancel(false);
         }
         timerAt = at;
-        timer = executor.schedule(() -> serial.execute(() -> step("tick", JSON.createObjectNode())),
-                Math.max(1, at - System.currentTimeMillis()), TimeUnit.MILLISECONDS);
+        timer = executor.schedule(() -> serial.execute(this::tick), Math.max(1, at - System.currentTimeMillis()),
+                TimeUnit.MILLISECONDS);
+    }
+
+    private void tick() {
+        if (!closed) {
+            machine.tick(System.currentTimeMillis());
+        }
     }
 
     private static JsonNode parse(String json) {

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import georep.nativelib.Exchange;
 import georep.nativelib.Json;
+import georep.nativelib.Result;
 import georep.nativelib.StatusException;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.source.PeerClient;
@@ -100,14 +101,22 @@ public final class PeerExchange implements AutoCloseable {
         return drivers.containsKey(topic);
     }
 
-    /** A ConvergeSend, as the topic's machine gave it. */
-    void push(JsonNode send) {
-        serial.execute(() -> step("push", send));
+    /** The bytes of a ConvergeSend, as the topic's machine gave it. */
+    void push(byte[] send) {
+        serial.execute(() -> {
+            if (!closed) {
+                machine.push(now(), send);
+            }
+        });
     }
 
-    /** A ConvergeReply, as the topic's machine gave it. */
-    void replied(JsonNode reply) {
-        serial.execute(() -> step("replied", reply));
+    /** The bytes of a ConvergeReply, as the topic's machine gave it. */
+    void replied(byte[] reply) {
+        serial.execute(() -> {
+            if (!closed) {
+                machine.replied(now(), reply);
+            }
+        });
     }
 
     // ------------------------------------------------------------------ calls from other clusters
@@ -119,14 +128,14 @@ public final class PeerExchange implements AutoCloseable {
      * @throws StatusException as {@link #received} fails
      */
     public void offer(byte[] request) {
-        machine.offer(System.currentTimeMillis(), request);
+        machine.offer(now(), request);
     }
 
     /**
-     * An ExchangeRequest whose topics are led here, or by nobody; the ExchangeResponse. Fails with a StatusException
-     * for what breaks a rule, is beyond a cap, or comes while too many others are being answered.
+     * The bytes of an ExchangeRequest whose topics are led here, or by nobody; the ExchangeResponse, as JSON. Fails
+     * with a StatusException for what breaks a rule, is beyond a cap, or comes while too many are being answered.
      */
-    public CompletableFuture<String> received(JsonNode request) {
+    public CompletableFuture<String> received(byte[] request) {
         CompletableFuture<String> response = new CompletableFuture<>();
         serial.execute(() -> {
             if (closed) {
@@ -135,10 +144,8 @@ public final class PeerExchange implements AutoCloseable {
             }
             long call = ++lastCall;
             calls.put(call, response);
-            ObjectNode n = JSON.createObjectNode().put("call", call);
-            n.set("request", request);
             try {
-                step("received", n);
+                machine.received(now(), call, request);
             } catch (StatusException e) {
                 calls.remove(call);
                 response.completeExceptionally(e);
@@ -149,47 +156,56 @@ public final class PeerExchange implements AutoCloseable {
 
     // ------------------------------------------------------------------ the machine
 
+    /** An event that does not come with every round of every topic; those that do never become JSON. */
     private void step(String event, JsonNode content) {
         if (closed) {
             return;
         }
-        ObjectNode n = JSON.createObjectNode().put("nowMillis", System.currentTimeMillis());
+        ObjectNode n = JSON.createObjectNode().put("nowMillis", now());
         n.set(event, content);
         machine.step(Json.toProto("ExchangeEvent", n.toString()));
+    }
+
+    private static long now() {
+        return System.currentTimeMillis();
     }
 
     private void settle() {
         if (closed) {
             return;
         }
-        JsonNode result = parse(Json.fromProto("ExchangeResult", machine.ready()));
-        for (JsonNode a : result.path("actions")) {
-            a.fields().forEachRemaining(f -> act(f.getKey(), f.getValue()));
-        }
-        wake(result.path("wakeAtMillis").asLong());
+        Result result = machine.result();
+        result.actions().forEach(this::act);
+        wake(result.wakeAtMillis());
     }
 
-    private void act(String kind, JsonNode a) {
-        switch (kind) {
-            case "call" -> call(a);
-            case "deliver" -> deliver(a.path("topic").asText(), a.path("event"));
-            case "respond" -> {
-                CompletableFuture<String> f = calls.remove(a.path("call").asLong());
+    private void act(Result.Action a) {
+        switch (a.kind()) {
+            case Exchange.CALL -> call(Exchange.Call.of(a.message()));
+            case Exchange.DELIVER -> deliver(Exchange.Delivery.of(a.message()));
+            case Exchange.RESPOND -> {
+                Exchange.Response r = Exchange.Response.of(a.message());
+                CompletableFuture<String> f = calls.remove(r.call());
                 if (f != null) {
-                    executor.execute(() -> f.complete(a.path("response").toString()));
+                    f.completeAsync(() -> Json.fromProto("ExchangeResponse", r.response()), executor);
                 }
             }
-            default -> LOG.error("unknown action {} of the exchange", kind);
+            default -> LOG.error("unknown action {} of the exchange", a.kind());
         }
     }
 
-    private void deliver(String topic, JsonNode event) {
+    private void deliver(Exchange.Delivery delivery) {
+        String topic = delivery.topic();
         ConvergeDriver d = drivers.get(topic);
         if (d != null) {
-            d.deliver(event);
-        } else if (event.has("received")) {
-            replied(JSON.createObjectNode().put("token", event.path("received").path("token").asText())
-                    .set("answer", answer(topic, "CONVERGE_CODE_NO_TOPIC", "its layout does not converge here")));
+            d.deliver(delivery.event());
+            return;
+        }
+        JsonNode event = parse(Json.fromProto("ConvergeEvent", delivery.event()));
+        if (event.has("received")) {
+            JsonNode reply = JSON.createObjectNode().put("token", event.path("received").path("token").asText())
+                    .set("answer", answer(topic, "CONVERGE_CODE_NO_TOPIC", "its layout does not converge here"));
+            serial.execute(() -> step("replied", reply));
         }
     }
 
@@ -198,32 +214,36 @@ public final class PeerExchange implements AutoCloseable {
         return JSON.createObjectNode().put("topic", topic).put("code", code).put("text", text);
     }
 
-    private void call(JsonNode a) {
-        String call = a.path("call").asText();
-        String cluster = a.path("cluster").asText();
-        admin(cluster).thenCompose(admin -> PeerClient.of(admin).exchange(a.path("request").toString()))
+    private void call(Exchange.Call call) {
+        admin(call.cluster()).thenCompose(admin -> PeerClient.of(admin)
+                .exchange(Json.fromProto("ExchangeRequest", call.request()))).thenApply(PeerExchange::response)
                 .whenComplete((response, e) -> serial.execute(() -> {
                     Throwable failure = e;
-                    if (e == null && response.length() > MAX_RESPONSE) {
-                        failure = new IOException("a response of " + response.length() + " characters");
-                    } else if (e == null) {
+                    if (e == null) {
                         try {
-                            ObjectNode n = JSON.createObjectNode().put("call", call);
-                            n.set("response", JSON.readTree(response));
-                            step("returned", n);
+                            if (!closed) {
+                                machine.returned(now(), call.id(), response);
+                            }
                             return;
-                        } catch (IOException | StatusException bad) {
+                        } catch (StatusException bad) {
                             failure = bad;
                         }
                     }
-                    failed(call, cluster, FutureUtil.unwrapCompletionException(failure));
+                    failed(call, FutureUtil.unwrapCompletionException(failure));
                 }));
     }
 
-    private void failed(String call, String cluster, Throwable e) {
-        LOG.debug("{} does not answer: {}", cluster, e.toString());
+    private static byte[] response(String text) {
+        if (text.length() > MAX_RESPONSE) {
+            throw new IllegalStateException("a response of " + text.length() + " characters");
+        }
+        return Json.toProto("ExchangeResponse", text);
+    }
+
+    private void failed(Exchange.Call call, Throwable e) {
+        LOG.debug("{} does not answer: {}", call.cluster(), e.toString());
         int status = e instanceof PulsarAdminException p ? p.getStatusCode() : 0;
-        step("failed", JSON.createObjectNode().put("call", call).put("unsupported", NO_CALL.contains(status))
+        step("failed", JSON.createObjectNode().put("call", call.id()).put("unsupported", NO_CALL.contains(status))
                 .put("text", String.valueOf(e.getMessage()))
                 .put("jitter", ThreadLocalRandom.current().nextInt(JITTER)));
     }
@@ -236,8 +256,13 @@ public final class PeerExchange implements AutoCloseable {
             timer.cancel(false);
         }
         timerAt = at;
-        timer = executor.schedule(() -> serial.execute(() -> step("tick", JSON.createObjectNode())),
-                Math.max(1, at - System.currentTimeMillis()), TimeUnit.MILLISECONDS);
+        timer = executor.schedule(() -> serial.execute(this::tick), Math.max(1, at - now()), TimeUnit.MILLISECONDS);
+    }
+
+    private void tick() {
+        if (!closed) {
+            machine.tick(now());
+        }
     }
 
     /** The client for a cluster, as that is registered now. */
@@ -249,7 +274,7 @@ public final class PeerExchange implements AutoCloseable {
     /** ExchangeStatus, now; empty once closed. */
     public JsonNode status() {
         try {
-            return parse(Json.fromProto("ExchangeStatus", machine.status(System.currentTimeMillis())));
+            return parse(Json.fromProto("ExchangeStatus", machine.status(now())));
         } catch (StatusException | IllegalStateException e) {
             return JSON.createObjectNode();
         }

@@ -58,8 +58,9 @@ public final class ReplicationSetup {
      * @param remotes    clusters that the topic is replicated to
      * @param added      those that were not in the record before
      * @param replicated true while there are remotes, and once there have been any
+     * @param record     as it is stored now
      */
-    public record Result(Set<String> remotes, Set<String> added, boolean replicated) {
+    public record Result(Set<String> remotes, Set<String> added, boolean replicated, ScalableTopicMetadata record) {
     }
 
     public boolean isPin(String subscription) {
@@ -83,7 +84,7 @@ public final class ReplicationSetup {
                     return addPins(topic, desired, subscriptions)
                             .thenCompose(x -> writeRecord(topic, desired, added))
                             .thenCompose(m -> removePins(topic, desired, subscriptions).thenApply(x ->
-                                    new Result(desired, added, TopicRecord.of(m).instance() != null)));
+                                    new Result(desired, added, TopicRecord.of(m).instance() != null, m)));
                 }));
     }
 

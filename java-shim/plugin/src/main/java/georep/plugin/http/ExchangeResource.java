@@ -67,24 +67,24 @@ public class ExchangeResource extends PluginResource {
     }
 
     private CompletableFuture<String> answer(GeorepPlugin p, String text) {
-        JsonNode request;
+        byte[] request;
         try {
-            byte[] bytes = Json.toProto("ExchangeRequest", text);
-            PeerExchange.of(p).offer(bytes);
-            request = parse(Json.fromProto("ExchangeRequest", bytes));
+            request = Json.toProto("ExchangeRequest", text);
+            PeerExchange.of(p).offer(request);
         } catch (StatusException e) {
             return CompletableFuture.failedFuture(e);
         }
         return new ExchangeSplit(p, internal(), this::leads).answer(request).thenApply(response -> {
-            logLies(p, request.path("cluster").asText(), response);
+            logLies(p, request, response);
             return response;
         });
     }
 
-    private void logLies(GeorepPlugin p, String cluster, String response) {
+    private void logLies(GeorepPlugin p, byte[] request, String response) {
         if (LIES.stream().noneMatch(response::contains)) {
             return; // nearly always: nothing to read
         }
+        String cluster = parse(Json.fromProto("ExchangeRequest", request)).path("cluster").asText();
         for (JsonNode a : parse(response).path("answers")) {
             if (LIES.contains(a.path("code").asText())) {
                 p.counters().refused.increment();

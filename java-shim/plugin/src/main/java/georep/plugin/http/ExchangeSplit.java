@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import georep.nativelib.Exchange;
+import georep.nativelib.Json;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.control.PeerExchange;
 import georep.plugin.source.PeerClient;
@@ -61,11 +63,9 @@ final class ExchangeSplit {
     private record Way(String broker, WebApplicationException redirect, JsonNode answer) {
     }
 
-    /** {@code request}: an ExchangeRequest that the core has looked at. */
-    CompletableFuture<String> answer(JsonNode request) {
-        JsonNode states = request.path("states");
-        List<CompletableFuture<Way>> ways = new ArrayList<>();
-        states.forEach(s -> ways.add(way(s.path("topic").asText())));
+    /** {@code request}: the bytes of an ExchangeRequest that the core has looked at. */
+    CompletableFuture<String> answer(byte[] request) {
+        List<CompletableFuture<Way>> ways = Exchange.topics(request).stream().map(this::way).toList();
         return FutureUtil.waitForAll(ways).thenCompose(x -> along(request, ways.stream().map(CompletableFuture::join)
                 .toList()));
     }
@@ -97,7 +97,7 @@ final class ExchangeSplit {
         });
     }
 
-    private CompletableFuture<String> along(JsonNode request, List<Way> ways) {
+    private CompletableFuture<String> along(byte[] request, List<Way> ways) {
         Map<String, List<Integer>> groups = new TreeMap<>();
         for (int i = 0; i < ways.size(); i++) {
             if (ways.get(i).answer == null) {
@@ -111,6 +111,11 @@ final class ExchangeSplit {
         if (together || ways.isEmpty()) {
             return PeerExchange.of(plugin).received(request);
         }
+        return divided(tree(Json.fromProto("ExchangeRequest", request)), ways, groups);
+    }
+
+    /** {@code groups}: indices of states by the broker that leads their topics. */
+    private CompletableFuture<String> divided(JsonNode request, List<Way> ways, Map<String, List<Integer>> groups) {
         JsonNode[] answers = new JsonNode[ways.size()];
         List<CompletableFuture<Void>> all = new ArrayList<>();
         groups.forEach((broker, which) -> all.add(ask(broker, part(request, which)).handle((r, e) -> {
@@ -133,20 +138,25 @@ final class ExchangeSplit {
     }
 
     private CompletableFuture<JsonNode> ask(String broker, JsonNode request) {
-        CompletableFuture<String> f = broker.equals(HERE) ? PeerExchange.of(plugin).received(request)
+        CompletableFuture<String> f = broker.equals(HERE)
+                ? PeerExchange.of(plugin).received(Json.toProto("ExchangeRequest", request.toString()))
                 : internal.exchange(request.toString()).orTimeout(OWN_BROKER_MILLIS, TimeUnit.MILLISECONDS);
         return f.thenApply(text -> {
-            try {
-                JsonNode r = JSON.readTree(text);
-                if (r.path("answers").size() == request.path("states").size()) {
-                    return r;
-                }
-            } catch (IOException e) {
-                throw new CompletionException(e);
+            JsonNode r = tree(text);
+            if (r.path("answers").size() == request.path("states").size()) {
+                return r;
             }
             throw new WebApplicationException("a broker of this cluster does not answer all it was asked",
                     Response.Status.BAD_GATEWAY);
         });
+    }
+
+    private static JsonNode tree(String json) {
+        try {
+            return JSON.readTree(json);
+        } catch (IOException e) {
+            throw new CompletionException(e);
+        }
     }
 
     private static JsonNode part(JsonNode request, List<Integer> which) {

@@ -47,8 +47,10 @@ final class ScalePolicy {
 
     CompletableFuture<View> look(SegmentLayout layout, ScalableTopicController controller) {
         long lastMerge = (Long) SelfCheck.LAST_MERGE.get(controller);
-        return config().thenCompose(c -> !c.enabled() ? CompletableFuture.completedFuture(new View(c.maxSegments(),
-                List.of())) : loads(layout).thenApply(l -> new View(c.maxSegments(), cold(layout, l, c, lastMerge))));
+        boolean none = layout.getActiveSegments().size() < 2; // no boundary: nobody's load is read
+        return config().thenCompose(c -> none || !c.enabled()
+                ? CompletableFuture.completedFuture(new View(c.maxSegments(), List.of()))
+                : loads(layout).thenApply(l -> new View(c.maxSegments(), cold(layout, l, c, lastMerge))));
     }
 
     private CompletableFuture<AutoScaleConfig> config() {

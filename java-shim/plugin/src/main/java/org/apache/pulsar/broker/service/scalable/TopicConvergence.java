@@ -94,7 +94,8 @@ public final class TopicConvergence implements ConvergeHost {
         ConvergeDriver running = driver;
         if (running != null) {
             running.members(members(r));
-            return plugin.records().fresh(topic()).thenAccept(this::createThere);
+            createThere(r.record());
+            return CompletableFuture.completedFuture(null);
         }
         return ended.thenCompose(x -> raiseTerm()).thenCompose(m ->
                 policy.look(SegmentLayout.fromMetadata(m), controller).thenAccept(view -> {
