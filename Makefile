@@ -21,11 +21,11 @@ MESSAGES ?=
 FUZZTIME ?= 60s
 BENCH    ?= .
 
-.PHONY: help lib java cli test test-all lint fmt bench bench-idle sim sim-mutants fuzz demo demo-three dist clean
+.PHONY: help lib java cli test test-all lint fmt bench bench-idle bench-converge sim sim-mutants fuzz demo demo-three dist clean
 
 help: ## list the targets (this text)
 	@echo "Georep $(VERSION): make TARGET"
-	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
 lib: build/lib/libgeorep.so ## build the native library build/lib/libgeorep.so (C ABI and JNI)
 
@@ -63,6 +63,9 @@ bench: ## run the benchmarks; reports go to build/reports
 
 bench-idle: java ## measure the idle cost of 1,000 replicated segments (long)
 	bash build/bench-idle.sh
+
+bench-converge: java ## measure what 1,000 idle topics on three clusters tell each other (long)
+	bash build/bench-converge-idle.sh
 
 sim: ## simulate SEEDS=n seeds from FIRST=k
 	$(GO) run ./tests/sim/cmd/sim -seeds $(SEEDS) -first $(FIRST)

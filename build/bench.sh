@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # build/bench.sh PATTERN: Go benchmarks to build/reports/bench.txt, with the machine's description on top; the last
-# report of bench-idle is repeated below, because that one takes minutes.
+# reports of bench-idle and bench-converge-idle are repeated below, because those take minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/reports
@@ -11,8 +11,10 @@ out=build/reports/bench.txt
     grep -m1 'model name' /proc/cpuinfo | sed 's/.*: /# /' || true
 } >"$out"
 go test -run '^$' -bench "${1:-.}" -benchmem ./benchmarks/... | tee -a "$out"
-if [ -f build/reports/bench-idle.txt ]; then
-    echo "# last bench-idle:" | tee -a "$out"
-    tee -a "$out" <build/reports/bench-idle.txt
-fi
+for long in bench-idle bench-converge-idle; do
+    if [ -f "build/reports/$long.txt" ]; then
+        echo "# last $long:" | tee -a "$out"
+        tee -a "$out" <"build/reports/$long.txt"
+    fi
+done
 echo "bench ok: $out"

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.idle;
 
-import com.sun.management.OperatingSystemMXBean;
 import georep.it.Cluster;
 import georep.it.ClusterSpec;
 import georep.it.Federation;
 import georep.it.SegmentLog;
 import georep.plugin.source.SourceBroker;
-import java.lang.management.ManagementFactory;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,7 +13,6 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 
 /**
  * What replicated segments cost while nothing is published: CPU seconds of this process, in which both clusters run,
@@ -30,10 +26,8 @@ public final class IdleCost {
     private static final int PER_TOPIC = 10;
     private static final long PATIENCE_SECONDS = 300;
 
-    private final int segments = number("SEGMENTS", 1000);
-    private final int seconds = number("SECONDS", 300);
-    private final Path home = Path.of(System.getenv().getOrDefault("DEMO_HOME", ".")).toAbsolutePath().normalize();
-    private final OperatingSystemMXBean os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    private final int segments = Span.number("SEGMENTS", 1000);
+    private final int seconds = Span.number("SECONDS", 300);
 
     private IdleCost() {
     }
@@ -52,14 +46,9 @@ public final class IdleCost {
         Runtime.getRuntime().halt(status);
     }
 
-    private static int number(String name, int def) {
-        String v = System.getenv().getOrDefault(name, "").trim();
-        return v.isEmpty() ? def : Integer.parseInt(v);
-    }
-
     private void run() throws Exception {
-        System.setProperty("georep.nar.dir", home.resolve("java-shim/nar/target/plugins").toString());
-        Path data = home.resolve("build/data/idle");
+        System.setProperty("georep.nar.dir", Span.home().resolve("java-shim/nar/target/plugins").toString());
+        Path data = Span.home().resolve("build/data/idle");
         Cluster a = start("a", data);
         Cluster b = start("b", data);
         Federation.introduce(a, b);
@@ -67,14 +56,14 @@ public final class IdleCost {
         Federation.stop(a, NAMESPACE);
         Federation.stop(b, NAMESPACE);
         List<String> loaded = load(a, b);
-        say("%d segments are loaded; replication off", loaded.size());
-        double off = measure();
+        Span.say("%d segments are loaded; replication off", loaded.size());
+        double off = Span.cpu(Math.min(60, seconds), seconds);
 
         Federation.replicate(a, NAMESPACE, Set.of(a.name, b.name));
         Federation.replicate(b, NAMESPACE, Set.of(a.name, b.name));
-        await("every segment to be replicated", () -> supported(a) + supported(b) == loaded.size());
-        say("%d segments, all remotes supported; replication on", loaded.size());
-        double on = measure();
+        Span.await("every segment to be replicated", () -> supported(a) + supported(b) == loaded.size());
+        Span.say("%d segments, all remotes supported; replication on", loaded.size());
+        double on = Span.cpu(Math.min(60, seconds), seconds);
         report(loaded.size(), off, on);
     }
 
@@ -107,39 +96,10 @@ public final class IdleCost {
         return names;
     }
 
-    /** CPU seconds of this process over one span, after things have settled. */
-    private double measure() throws InterruptedException {
-        TimeUnit.SECONDS.sleep(Math.min(60, seconds));
-        System.gc();
-        long t = System.nanoTime();
-        long cpu = os.getProcessCpuTime();
-        TimeUnit.SECONDS.sleep(seconds);
-        double used = (os.getProcessCpuTime() - cpu) / 1e9;
-        say("%.2f CPU seconds in %.0f s", used, (System.nanoTime() - t) / 1e9);
-        return used;
-    }
-
     private void report(int n, double off, double on) throws Exception {
         String text = String.format(Locale.ROOT, "bench-idle: %d replicated segments, %d s each: CPU off %.2f s, on "
                 + "%.2f s, difference %.2f s = %.1f us per segment and second", n, seconds, off, on, on - off,
                 (on - off) * 1e6 / n / seconds);
-        Path file = home.resolve("build/reports/bench-idle.txt");
-        Files.createDirectories(file.getParent());
-        Files.writeString(file, text + "\n");
-        System.out.println(text);
-    }
-
-    private static void await(String what, BooleanSupplier done) throws InterruptedException {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
-        while (!done.getAsBoolean()) {
-            if (System.nanoTime() > end) {
-                throw new IllegalStateException("waited " + PATIENCE_SECONDS + " s in vain for " + what);
-            }
-            TimeUnit.MILLISECONDS.sleep(200);
-        }
-    }
-
-    private static void say(String format, Object... args) {
-        System.out.printf(Locale.ROOT, format + "%n", args);
+        Span.report("bench-idle", text);
     }
 }

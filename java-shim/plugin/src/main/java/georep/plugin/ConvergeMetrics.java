@@ -89,12 +89,20 @@ final class ConvergeMetrics implements PrometheusRawMetricsProvider {
     private void exchanges(SimpleTextOutputStream out) {
         String name = "pulsar_georep_peer_exchanges_total";
         head(out, name, "Calls that tell layouts to a peer, by result.", "counter");
-        for (JsonNode p : PeerExchange.of(plugin).status().path("peers")) {
+        JsonNode peers = PeerExchange.of(plugin).status().path("peers");
+        for (JsonNode p : peers) {
             String cluster = p.path("cluster").asText();
             labels(out, name, cluster);
             out.write(",result=\"success\"} ").write(p.path("calls").asLong()).write('\n');
             labels(out, name, cluster);
             out.write(",result=\"failure\"} ").write(p.path("failures").asLong()).write('\n');
+        }
+        name = "pulsar_georep_peer_exchange_bytes_total";
+        head(out, name, "Bytes of these calls and of the responses.", "counter");
+        for (JsonNode p : peers) {
+            String cluster = p.path("cluster").asText();
+            labels(out, name, cluster);
+            out.write("} ").write(PeerExchange.of(plugin).bytes(cluster)).write('\n');
         }
     }
 

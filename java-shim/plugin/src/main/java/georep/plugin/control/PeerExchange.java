@@ -22,6 +22,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.client.admin.PulsarAdmin;
 import org.apache.pulsar.client.admin.PulsarAdminException;
@@ -55,6 +56,7 @@ public final class PeerExchange implements AutoCloseable {
     private final Exchange machine;
     private final SerialExecutor serial;
     private final Map<String, ConvergeDriver> drivers = new ConcurrentHashMap<>();
+    private final Map<String, LongAdder> bytes = new ConcurrentHashMap<>(); // by cluster
     // what follows is touched by the serial executor's tasks only
     private final Map<Long, CompletableFuture<String>> calls = new HashMap<>();
     private long lastCall;
@@ -215,22 +217,31 @@ public final class PeerExchange implements AutoCloseable {
     }
 
     private void call(Exchange.Call call) {
-        admin(call.cluster()).thenCompose(admin -> PeerClient.of(admin)
-                .exchange(Json.fromProto("ExchangeRequest", call.request()))).thenApply(PeerExchange::response)
-                .whenComplete((response, e) -> serial.execute(() -> {
-                    Throwable failure = e;
-                    if (e == null) {
-                        try {
-                            if (!closed) {
-                                machine.returned(now(), call.id(), response);
-                            }
-                            return;
-                        } catch (StatusException bad) {
-                            failure = bad;
-                        }
-                    }
-                    failed(call, FutureUtil.unwrapCompletionException(failure));
-                }));
+        LongAdder carried = bytes.computeIfAbsent(call.cluster(), c -> new LongAdder());
+        admin(call.cluster()).thenCompose(admin -> {
+            String request = Json.fromProto("ExchangeRequest", call.request());
+            carried.add(request.length());
+            return PeerClient.of(admin).exchange(request);
+        }).thenApply(text -> {
+            carried.add(text.length());
+            return response(text);
+        }).whenComplete((response, e) -> serial.execute(() -> returned(call, response, e)));
+    }
+
+    private void returned(Exchange.Call call, byte[] response, Throwable e) {
+        if (closed) {
+            return;
+        }
+        Throwable failure = e;
+        if (e == null) {
+            try {
+                machine.returned(now(), call.id(), response);
+                return;
+            } catch (StatusException bad) {
+                failure = bad;
+            }
+        }
+        failed(call, FutureUtil.unwrapCompletionException(failure));
     }
 
     private static byte[] response(String text) {
@@ -269,6 +280,12 @@ public final class PeerExchange implements AutoCloseable {
     CompletableFuture<PulsarAdmin> admin(String cluster) {
         return pulsar.getPulsarResources().getClusterResources().getClusterAsync(cluster)
                 .thenApply(data -> RemoteClients.of(plugin).get(cluster, data).admin());
+    }
+
+    /** Bytes of calls to a cluster and of its responses, since the start; JSON, and but for names ASCII. */
+    public long bytes(String cluster) {
+        LongAdder n = bytes.get(cluster);
+        return n == null ? 0 : n.sum();
     }
 
     /** ExchangeStatus, now; empty once closed. */

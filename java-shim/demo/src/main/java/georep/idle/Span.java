@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package georep.idle;
+
+import com.sun.management.OperatingSystemMXBean;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+/** What the measurements of idle clusters have in common: settings, waiting, CPU over a span of time, a report. */
+final class Span {
+    private static final OperatingSystemMXBean OS =
+            (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    private static final long PATIENCE_SECONDS = 300;
+
+    private Span() {
+    }
+
+    /** The source tree. */
+    static Path home() {
+        return Path.of(System.getenv().getOrDefault("DEMO_HOME", ".")).toAbsolutePath().normalize();
+    }
+
+    /** A setting from the environment. */
+    static int number(String name, int def) {
+        String v = System.getenv().getOrDefault(name, "").trim();
+        return v.isEmpty() ? def : Integer.parseInt(v);
+    }
+
+    /** CPU seconds of this process over so many seconds, once things have settled for a while. */
+    static double cpu(int settle, int seconds) throws InterruptedException {
+        TimeUnit.SECONDS.sleep(settle);
+        System.gc();
+        long t = System.nanoTime();
+        long cpu = OS.getProcessCpuTime();
+        TimeUnit.SECONDS.sleep(seconds);
+        double used = (OS.getProcessCpuTime() - cpu) / 1e9;
+        say("%.2f CPU seconds in %.0f s", used, (System.nanoTime() - t) / 1e9);
+        return used;
+    }
+
+    static void await(String what, BooleanSupplier done) throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+        while (!done.getAsBoolean()) {
+            if (System.nanoTime() > end) {
+                throw new IllegalStateException("waited " + PATIENCE_SECONDS + " s in vain for " + what);
+            }
+            TimeUnit.MILLISECONDS.sleep(200);
+        }
+    }
+
+    static void report(String name, String text) throws IOException {
+        Path file = home().resolve("build/reports/" + name + ".txt");
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, text + "\n");
+        System.out.println(text);
+    }
+
+    static void say(String format, Object... args) {
+        System.out.printf(Locale.ROOT, format + "%n", args);
+        System.out.flush();
+    }
+}
