@@ -193,7 +193,7 @@ class ConvergenceTest {
         Awaitility.await().atMost(Duration.ofSeconds(40)).untilAsserted(() -> { // the broker keeps a page for a while
             List<String> lines = Http.get(p.a.broker, "/metrics/", null).body().lines().toList();
             for (String name : List.of("diverged_ranges", "convergence_lag_seconds", "peer_state_age_seconds",
-                    "layouts_refused", "peer_exchanges_total", "topic_diverged_ranges",
+                    "layouts_refused", "peer_exchanges_total", "peer_exchange_bytes_total", "topic_diverged_ranges",
                     "topic_convergence_lag_seconds")) {
                 String full = "pulsar_georep_" + name;
                 for (String head : List.of("# HELP ", "# TYPE ")) {
@@ -204,6 +204,8 @@ class ConvergenceTest {
             assertThat(lines).contains("pulsar_georep_topic_diverged_ranges" + peer + ",topic=\"" + t + "\"} 0.0");
             assertThat(lines).anyMatch(l -> l.startsWith("pulsar_georep_peer_exchanges_total" + peer
                     + ",result=\"success\"} ") && !l.endsWith("} 0"));
+            assertThat(lines).anyMatch(l -> l.startsWith("pulsar_georep_peer_exchange_bytes_total" + peer)
+                    && !l.endsWith("} 0"));
         });
     }
 
