@@ -215,7 +215,7 @@ class ConvergenceTest {
         String t = p.topic("lies", 1, 1);
         awaitQuiet(t);
         String before = new ObjectMapper().writeValueAsString(Layouts.stored(p.b, t));
-        try (LogLines log = LogLines.of("georep.plugin.http.ExchangeResource", Level.WARN)) {
+        try (LogLines log = LogLines.of("georep.plugin.http.RefusalLog", Level.WARN)) {
             Map.of("version: 9223372036854775807", lie(t).put("epoch", Long.toString(Long.MAX_VALUE)),
                     "segments: 20000 are above the cap", shape(lie(t), IntStream.range(0, 20_000).toArray()),
                     "starts[0]", shape(lie(t), 5, 9), "starts[2]", shape(lie(t), 0, 9, 9),
