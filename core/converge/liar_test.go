@@ -51,8 +51,12 @@ func TestLieUnderAPeersNameIsNotForEver(t *testing.T) {
 	if !strings.Contains(r.last.Text, "state 281474976710656.281474976710656.0 is known") {
 		t.Errorf("text %q", r.last.Text)
 	}
-	first := int64(100)
-	now, push := r.answered(first, push, state(6))
+	now, push := r.answered(100, push, state(6)) // to what was asked before the lie
+	if p := r.m.Status(now).Peers[0]; p.Trouble != "" {
+		t.Errorf("status shows %q", p.Trouble)
+	}
+	first := now
+	now, push = r.answered(first, push, state(6))
 	if p := r.m.Status(now).Peers[0]; p.Trouble !=
 		"answers with state 6.1.0, and 281474976710656.281474976710656.0 was pushed under its name" {
 		t.Errorf("status shows %q", p.Trouble)
@@ -94,6 +98,20 @@ func TestStaleLeadersAnswersCountForNothing(t *testing.T) {
 		if v := r.known(now); v != (Version{Epoch: 5, Term: 2}) {
 			t.Fatalf("after %d ms the state is %s", now, v)
 		}
+	}
+}
+
+// TestAnswerThatCrossesAPush is older than what the push says, and nothing is wrong
+// with that.
+func TestAnswerThatCrossesAPush(t *testing.T) {
+	r := newRig(t)
+	r.want("push")
+	push := r.last.Token
+	r.m.Received(1, 1, state(6))
+	r.want("answer-ok")
+	now, _ := r.answered(2, push, state(5))
+	if p := r.m.Status(now).Peers[0]; p.Trouble != "" || p.Version.Epoch != 6 || p.Failures != 0 {
+		t.Errorf("%+v", p)
 	}
 }
 

@@ -245,7 +245,7 @@ func (m *Machine) Answered(now int64, name string, token uint64, c Code, text st
 		if p.state != nil && p.state.Instance != s.Instance {
 			p.answer(m, Stale, "instance "+s.Instance+" is known")
 		}
-		if !p.take(m, s) {
+		if !p.take(m, s) && p.pushedAt > p.at { // else it may have crossed the push that is known
 			p.contradict(m, s)
 		}
 	}
