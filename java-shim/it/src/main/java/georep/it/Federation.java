@@ -5,6 +5,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.pulsar.client.admin.PulsarAdminException.ConflictException;
+import org.apache.pulsar.common.policies.data.ClusterData;
 import org.apache.pulsar.common.policies.data.RetentionPolicies;
 import org.apache.pulsar.common.policies.data.TenantInfo;
 
@@ -44,10 +45,15 @@ public final class Federation {
     }
 
     private static void register(Cluster at, Cluster c) throws Exception {
-        if (at.admin().clusters().getClusters().contains(c.name)) {
-            at.admin().clusters().updateCluster(c.name, c.addresses());
+        register(at, c.name, c.addresses());
+    }
+
+    /** A cluster is known at another one by these addresses, which need not be its own: those of a proxy. */
+    static void register(Cluster at, String name, ClusterData addresses) throws Exception {
+        if (at.admin().clusters().getClusters().contains(name)) {
+            at.admin().clusters().updateCluster(name, addresses);
         } else {
-            at.admin().clusters().createCluster(c.name, c.addresses());
+            at.admin().clusters().createCluster(name, addresses);
         }
     }
 
