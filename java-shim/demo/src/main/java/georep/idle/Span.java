@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -40,6 +42,21 @@ final class Span {
         double used = (OS.getProcessCpuTime() - cpu) / 1e9;
         say("%.2f CPU seconds in %.0f s", used, (System.nanoTime() - t) / 1e9);
         return used;
+    }
+
+    /** CPU seconds of this process in each of so many spans of so many seconds. */
+    static List<Double> cpus(int spans, int seconds) throws InterruptedException {
+        List<Double> all = new ArrayList<>();
+        for (int i = 0; i < spans; i++) {
+            all.add(cpu(0, seconds));
+        }
+        return all;
+    }
+
+    /** The middle one; of an even number the mean of both that are. */
+    static double median(List<Double> values) {
+        List<Double> v = values.stream().sorted().toList();
+        return (v.get((v.size() - 1) / 2) + v.get(v.size() / 2)) / 2;
     }
 
     static void await(String what, BooleanSupplier done) throws InterruptedException {
