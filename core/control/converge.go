@@ -196,7 +196,7 @@ func (c *Converge) action(a *converge.Action) (*pb.ConvergeAction, error) {
 		return nil, err
 	}
 	out := &pb.ConvergeMutation{Token: a.Token, ExpectEpoch: mu.Expect, Ops: fromOps(mu.Ops), Properties: properties,
-		Why: mu.Why.String()}
+		Why: mu.Why.String(), ExpectTerm: mu.Term}
 	next := c.nextID
 	for _, op := range mu.Ops {
 		for range op.Children {
@@ -211,7 +211,7 @@ func (c *Converge) action(a *converge.Action) (*pb.ConvergeAction, error) {
 func (c *Converge) Status(now int64) *pb.ConvergeStatus {
 	s := c.m.Status(now)
 	out := &pb.ConvergeStatus{Leading: s.Leading, Epoch: s.Version.Epoch, Caps: fromCaps(s.Caps),
-		EffectiveCaps: fromCaps(s.Effective), Cold: hashes32(s.Cold), Awaits: s.Awaits, NoRing: s.NoRing}
+		EffectiveCaps: fromCaps(s.Effective), Cold: hashes32(s.Cold), Awaits: s.Awaits, NoRing: s.NoRing, Dissent: s.Dissent}
 	if s.Why != 0 {
 		out.Mutating = s.Why.String()
 	}
@@ -223,8 +223,8 @@ func (c *Converge) Status(now int64) *pb.ConvergeStatus {
 		out.Peers = append(out.Peers, &pb.PeerConvergence{Cluster: p.Cluster, Support: p.Support.String(), Known: p.Known,
 			Epoch: p.Version.Epoch, AgeMillis: p.AgeMillis, AcknowledgedEpoch: p.Acked.Epoch,
 			Diverged: fromDiverged(p.Diverged), Converged: uint32(p.Converged), LagMillis: p.LagMillis,
-			Cold: hashes32(p.Cold), Caps: fromCaps(p.Caps), Refused: p.Refused, Trouble: p.Trouble,
-			Failures: uint32(p.Failures)})
+			Cold: hashes32(p.Cold), Caps: fromCaps(p.Caps), Refused: p.Refused, Declined: p.Declined,
+			Trouble: p.Trouble, Failures: uint32(p.Failures)})
 	}
 	return out
 }

@@ -65,15 +65,19 @@ type Mark struct {
 type Local struct {
 	Layout   *layout.Layout
 	Instance string
+	Term     uint64 // of the last leader that has written its own; 0: none has
 	Splits   layout.SplitLog
 	Marks    []Mark
 }
 
-// Mutation is one compare-and-set on the topic's record: all of it or nothing.
-// The record's version has to be the one that was read with epoch Expect. The
-// driver makes the children and their cursors before it publishes the layout.
+// Mutation is one compare-and-set on the topic's record: all of it or nothing. The
+// record has to have the epoch and the term given: a leader that does not know yet
+// that there is another one takes nothing of what that one has written back. The
+// driver looks before it seals anything, and makes the children and their cursors
+// before it publishes the layout.
 type Mutation struct {
 	Expect uint64      // epoch that the operations were made for
+	Term   uint64      // of the leader that made them
 	Ops    []layout.Op // none: only the properties change, and the epoch stays
 	Splits layout.SplitLog
 	Marks  []Mark

@@ -33,7 +33,8 @@ func (m *Machine) decide() {
 
 // change returns the mutation that applies ops, with the log and marks after it.
 func (m *Machine) change(ops []layout.Op, why Why) *Mutation {
-	mu := &Mutation{Expect: m.local.Layout.Epoch(), Ops: ops, Splits: m.local.Splits, Marks: m.local.Marks, Why: why}
+	mu := &Mutation{Expect: m.local.Layout.Epoch(), Term: m.term, Ops: ops, Splits: m.local.Splits, Marks: m.local.Marks,
+		Why: why}
 	if mutant.On(mutant.StaleLeaderWrites) {
 		mu.Expect = 0
 	}
@@ -139,7 +140,7 @@ func (m *Machine) merges() []layout.Op {
 	used := -1 // index of the last segment that an operation replaces
 	for _, at := range cold {
 		i := m.shape.Index(at)
-		if i-1 <= used || !m.everybodyLets(func(s *State) bool { return !s.Shape.HasBoundary(at) || s.coldAt(at) }) {
+		if i-1 <= used || !m.everybodyLets(lacks(at)) {
 			continue
 		}
 		op, err := m.mergeAt(at)
@@ -159,7 +160,7 @@ func (m *Machine) merges() []layout.Op {
 		}
 		var gone []uint16
 		for _, b := range c.Starts {
-			if m.everybodyLets(func(s *State) bool { return !s.needs(r, b) }) {
+			if m.everybodyLets(spares(r, b)) {
 				gone = append(gone, b)
 			}
 		}
@@ -181,21 +182,30 @@ func (m *Machine) mergeAt(at uint16) (layout.Op, error) {
 	return layout.MergeOp(m.local.Layout, m.log, at)
 }
 
-// everybodyLets says whether the latest state of every member is known, since this
-// leader leads, and lets go. Who takes no part (no plugin, another routing profile)
-// is not asked: nothing is replicated to it, and what it needs is folded in when it
-// joins. Were it asked, two clusters that agree could stay apart for its sake.
-func (m *Machine) everybodyLets(lets func(*State) bool) bool {
-	for _, p := range m.peers {
-		switch {
-		case p.state == nil && (p.support == Unsupported || mutant.On(mutant.UnknownIsCold)):
-		case p.state == nil:
-			return false
-		case m.compatible(p) && !lets(p.state):
-			return false
-		}
+// everybodyLets says whether every member lets go.
+func (m *Machine) everybodyLets(goes func(*State) bool) bool {
+	return !slices.ContainsFunc(m.peers, func(p *peer) bool { return !m.lets(p, goes) })
+}
+
+// lets says whether the peer's latest state is known, since this leader leads, and
+// lets go. Who takes no part (no plugin, another routing profile) is not asked: nothing
+// is replicated to it, and what it needs is folded in when it joins. Were it asked, two
+// clusters that agree could stay apart for its sake.
+func (m *Machine) lets(p *peer, goes func(*State) bool) bool {
+	if p.state == nil {
+		return p.support == Unsupported || mutant.On(mutant.UnknownIsCold)
 	}
-	return true
+	return !m.compatible(p) || goes(p.state)
+}
+
+// lacks says of a state whether a boundary is cold there, or none.
+func lacks(at uint16) func(*State) bool {
+	return func(s *State) bool { return !s.Shape.HasBoundary(at) || s.coldAt(at) }
+}
+
+// spares says of a state whether it does not need the bucket start b in r.
+func spares(r layout.Range, b uint16) func(*State) bool {
+	return func(s *State) bool { return !s.needs(r, b) }
 }
 
 // coldHere returns what this cluster would let go: boundaries between siblings that

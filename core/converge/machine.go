@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"georep/core/internal/mutant"
 	"georep/core/layout"
 )
 
@@ -77,6 +78,10 @@ func (m *Machine) Lead(now int64, term uint64) {
 // somebody else's; wishes and pushes are answered "not-leader".
 func (m *Machine) Resign(now int64) {
 	m.at(now)
+	m.resign()
+}
+
+func (m *Machine) resign() {
 	m.leading, m.own = false, nil
 	if m.mut != nil && m.mut.wish != 0 {
 		m.verdict(m.mut.wish, NotLeader, "the controller moved while it was at work")
@@ -90,7 +95,7 @@ func (m *Machine) Resign(now int64) {
 }
 
 // Store tells what the own metadata store holds: at the start, and whenever it was
-// read again.
+// read again. Who finds the term of a later leader there leads no more.
 func (m *Machine) Store(now int64, l Local) {
 	m.at(now)
 	m.load(l)
@@ -106,6 +111,9 @@ func (m *Machine) load(l Local) {
 	}
 	m.local, m.fresh = l, false
 	m.shape, m.ringErr = layout.ShapeOf(l.Layout)
+	if m.leading && l.Term > m.term && !mutant.On(mutant.LaterTermIgnored) {
+		m.resign()
+	}
 }
 
 // SetCaps changes the own caps.
@@ -160,6 +168,9 @@ func (m *Machine) Committed(now int64, token uint64, l Local) {
 	m.load(l)
 	if r := m.mut; r != nil && r.token == token {
 		m.mut, m.failures = nil, 0
+		if r.m.Why == WhyPolicy {
+			m.neededNow(r.m.Ops)
+		}
 		if r.wish != 0 {
 			code := OK
 			if r.m.Why == WhyMark {
@@ -169,6 +180,16 @@ func (m *Machine) Committed(now int64, token uint64, l Local) {
 		}
 	}
 	m.settle()
+}
+
+// neededNow takes boundaries that the policy has just made out of what it called cold
+// when they were there before: it has to say so anew.
+func (m *Machine) neededNow(ops []layout.Op) {
+	for _, op := range ops {
+		for _, c := range op.Children[1:] {
+			m.cold = without(m.cold, []uint16{c.Range.Start})
+		}
+	}
 }
 
 // MutationFailed tells that nothing of a mutation is stored. After a conflict the

@@ -199,6 +199,138 @@ func TestManualMarks(t *testing.T) {
 	r.want("verdict-busy")
 }
 
+// TestExpiredMarkConsentsToNothing: a mark holds to the last millisecond of its day, by
+// the machine's clock alone; then peers are told that it is over, and a peer's consent
+// that comes a moment later is too late, whether the store has forgotten the mark or not.
+func TestExpiredMarkConsentsToNothing(t *testing.T) {
+	const day = 24 * 3_600_000
+	for _, late := range []bool{false, true} {
+		r := newRig(t, 0x8000)
+		r.want("push")
+		r.m.Answered(1, "b", r.last.Token, OK, "", state(1, 0x8000))
+		r.want("")
+		r.m.WishMerge(5, 1, 0, 1)
+		r.want("mutate-mark")
+		r.commit(5)
+		r.want("verdict-marked push")
+		cold := state(1, 0x8000)
+		cold.Version.Counter, cold.Cold = 1, []uint16{0x8000}
+		if !late {
+			r.m.Received(day+4, 2, cold)
+			r.want("mutate-merge answer-ok")
+			continue
+		}
+		r.m.Answered(6, "b", r.last.Token, OK, "", nil)
+		r.take()
+		for at := r.m.WakeAt(); at < day+5; at = r.m.WakeAt() { // anti-entropy, all day long
+			if r.m.Tick(at); len(r.m.State().Cold) != 1 {
+				t.Fatalf("after %d ms %+v is told", at-5, r.m.State())
+			}
+			r.want("push")
+			r.m.Answered(at, "b", r.last.Token, OK, "", nil)
+			r.take()
+		}
+		r.m.Tick(day + 5)
+		if got := r.take(); got != "mutate-unmark push" || len(r.last.State.Cold) != 0 {
+			t.Fatalf("%s tells %+v", got, r.last.State)
+		}
+		r.m.Received(day+6, 2, cold)
+		r.want("answer-ok")
+		r.commit(day + 7)
+		if got := r.take(); strings.Contains(got, "mutate") || len(r.store.Marks) != 0 || r.starts() != "[0 32768]" {
+			t.Fatalf("%s, marks %+v, layout %s", got, r.store.Marks, r.starts())
+		}
+	}
+}
+
+// TestLaterLeadersTerm: who reads in the store that another controller leads by now
+// takes no part any more; what was wished for there is told so, and pushes, too.
+func TestLaterLeadersTerm(t *testing.T) {
+	r := newRig(t)
+	r.want("push")
+	r.m.Answered(1, "b", r.last.Token, OK, "", state(1))
+	r.want("")
+	r.m.WishSplit(2, 7, 0)
+	r.want("mutate-policy")
+	if mu := r.mut.Mutation; mu.Expect != 1 || mu.Term != 1 {
+		t.Errorf("%+v", mu)
+	}
+	r.m.Received(3, 70, state(2, 0x4000))
+	r.want("")
+	r.store.Term = 2
+	r.m.Store(4, r.store)
+	r.want("verdict-not-leader answer-not-leader")
+	if s := r.m.Status(4); s.Leading || r.m.WakeAt() != -1 {
+		t.Errorf("%+v, wakes at %d", s, r.m.WakeAt())
+	}
+	r.m.MutationFailed(5, r.mut.Token, "term 2, not 1")
+	r.m.Tick(1_000_000)
+	r.want("")
+	r.m.Received(1_000_001, 71, state(2, 0x4000))
+	r.want("answer-not-leader")
+	r.m.Lead(1_000_002, 3) // elected again
+	r.want("push")
+	r.m.Store(1_000_003, r.store)
+	if !r.m.Status(1_000_003).Leading {
+		t.Error("an earlier leader's term ends the lead")
+	}
+}
+
+// TestWhoFollowsNotIsNamed on both sides: beyond the caps of one the other's layout is
+// declined, and left alone; with other caps it is followed.
+func TestWhoFollowsNotIsNamed(t *testing.T) {
+	r := newRig(t, layout.EqualWidth(20)...)
+	r.want("push")
+	small := state(1)
+	small.Caps.MaxSegments = 8
+	r.m.Answered(1, "b", r.last.Token, Capped, "20 segments, 8 allowed", small)
+	r.want("")
+	if p := r.m.Status(1).Peers[0]; p.Declined != "20 segments, 8 allowed" || p.Trouble != "" || p.Refused != "" ||
+		p.Failures != 0 {
+		t.Errorf("%+v", p)
+	}
+	r.m.WishSplit(2, 1, 3)
+	if r.want("verdict-cap"); r.last.Text != "layout: beyond the caps: 21 segments, 8 allowed" {
+		t.Errorf("text %q", r.last.Text)
+	}
+	r.m.Received(3, 2, version(state(2, 0x8001), 2, 1))
+	r.want("mutate-fold")
+	r.commit(4)
+	r.want("answer-ok push")
+	r.m.Answered(5, "b", r.last.Token, OK, "", nil)
+	if p := r.m.Status(5).Peers[0]; p.Declined != "" {
+		t.Errorf("still %q", p.Declined)
+	}
+}
+
+// TestDissentIsNamed: for whom what is cold here is kept.
+func TestDissentIsNamed(t *testing.T) {
+	r := newRig(t, 0x8000)
+	r.want("push")
+	dissent := func(want string) {
+		t.Helper()
+		if got := fmt.Sprint(r.m.Status(0).Dissent); got != want {
+			t.Errorf("dissent of %s, want %s", got, want)
+		}
+	}
+	dissent("[]")
+	r.m.Cold(1, []uint16{0x8000})
+	r.take()
+	dissent("[b]") // has not been heard
+	r.m.Received(2, 1, state(1, 0x8000))
+	dissent("[b]")
+	r.m.Cold(3, nil)
+	dissent("[]")
+	r.take()
+	cold := state(1, 0x8000)
+	cold.Version.Counter, cold.Cold = 1, []uint16{0x8000}
+	r.m.Received(4, 2, cold)
+	r.take()
+	r.m.Cold(5, []uint16{0x8000})
+	r.take()
+	dissent("[]")
+}
+
 // TestNewLeaderWaits with its own splits, a minute at most; with a peer that has no
 // plugin not at all.
 func TestNewLeaderWaits(t *testing.T) {
@@ -336,4 +468,27 @@ func TestConfigNamesWhatIsWrong(t *testing.T) {
 	if _, err := New(DefaultConfig("")); err == nil {
 		t.Error("a machine without a cluster")
 	}
+}
+
+// TestPolicyIsAskedAnewOfANewBoundary: what was merged because everybody was cold and
+// is split again because it is hot here is not cold by what the policy said before.
+func TestPolicyIsAskedAnewOfANewBoundary(t *testing.T) {
+	r := newRig(t, 0x8000)
+	r.want("push")
+	r.m.Cold(1, []uint16{0x8000})
+	r.take()
+	cold := state(1, 0x8000)
+	cold.Cold = []uint16{0x8000}
+	r.m.Received(2, 1, cold)
+	r.want("mutate-merge answer-ok")
+	r.commit(3)
+	r.take()
+	r.m.WishSplit(4, 9, r.store.Layout.Active()[0].ID)
+	r.want("mutate-policy")
+	r.commit(5)
+	if got := r.take(); got != "verdict-ok" || len(r.m.State().Cold) != 0 || r.starts() != "[0 32768]" {
+		t.Fatalf("%s, cold %v, layout %s", got, r.m.State().Cold, r.starts())
+	}
+	r.m.Cold(6, []uint16{0x8000})
+	r.want("mutate-merge")
 }

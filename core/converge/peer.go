@@ -35,14 +35,15 @@ const doubtRounds = 3
 
 // peer is another member of the replication set.
 type peer struct {
-	name    string
-	support Support
-	state   *State // the latest, nil: unknown
-	at      int64  // when it said so last
-	doubted bool   // its own answers are below that state
-	doubtAt int64  // since when
-	refused string // why its layout is not folded in: caps, or a profile
-	folded  bool   // our layout has all that it needs
+	name     string
+	support  Support
+	state    *State // the latest, nil: unknown
+	at       int64  // when it said so last
+	doubted  bool   // its own answers are below that state
+	doubtAt  int64  // since when
+	refused  string // why its layout is not folded in: caps, or a profile
+	declined string // why it does not fold in ours
+	folded   bool   // our layout has all that it needs
 
 	pending *pending // its push that waits for the fold
 
@@ -232,7 +233,7 @@ func (m *Machine) Answered(now int64, name string, token uint64, c Code, text st
 	case err != nil:
 		p.failed(m, err.Error(), 0)
 	case c == OK || c == Capped || c == NoRing: // told; what it refuses is refused until something changes
-		p.failures, p.nextTry, p.trouble = 0, m.now, text
+		p.failures, p.nextTry, p.trouble, p.declined = 0, m.now, "", text
 		told := p.told
 		p.acked, p.ackAt = &told, m.now
 	case c == NotMember || c == NoTopic: // it replicates nothing to us and never tells: nobody waits for it until it does

@@ -14,6 +14,7 @@ import (
 // Topic properties that convergence keeps in Pulsar's own record of the topic.
 const (
 	InstanceProperty = "georep.instance" // written before, by the controller leader
+	TermProperty     = "georep.term"     // raised by every controller leader before it leads
 	SplitsProperty   = "georep.splits"   // [[boundary, start, end of the range that it cut], …]
 	MarksProperty    = "georep.marks"    // [{"boundary": b, "until": ms} | {"segment": start, "starts": […], "until": ms}, …]
 )
@@ -51,6 +52,11 @@ func ParseRecord(b []byte, profile keyhash.Profile) (l Local, nextID uint64, err
 		nextID = max(nextID, *top.Next)
 	}
 	l.Instance = top.Properties[InstanceProperty]
+	if t := top.Properties[TermProperty]; t != "" {
+		if l.Term, err = strconv.ParseUint(t, 10, 64); err != nil {
+			return l, 0, fmt.Errorf("%w: properties.%s: %w", layout.ErrSyntax, TermProperty, err)
+		}
+	}
 	if l.Splits, err = parseSplits(top.Properties[SplitsProperty]); err != nil {
 		return l, 0, err
 	}

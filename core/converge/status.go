@@ -3,6 +3,8 @@
 package converge
 
 import (
+	"slices"
+
 	"georep/core/layout"
 )
 
@@ -21,6 +23,7 @@ type PeerStatus struct {
 	Cold      []uint16 // boundaries that it marks cold
 	Caps      layout.Caps
 	Refused   string // why its layout is not folded in: the caps, its profile
+	Declined  string // why it does not fold in ours, "" where it does
 	Trouble   string // the last failure of the exchange; "" after a success
 	Failures  int    // in a row
 }
@@ -33,9 +36,10 @@ type Status struct {
 	Effective layout.Caps
 	Cold      []uint16
 	Marks     []Mark
-	Why       Why    // of the mutation under way, 0 for none
-	Awaits    string // the peer that our own splits wait for, "" for none
-	NoRing    string // why the layout cannot be exchanged, "" where it can
+	Why       Why      // of the mutation under way, 0 for none
+	Awaits    string   // the peer that our own splits wait for, "" for none
+	Dissent   []string // the peers that what is cold here waits for: they need some of it, or have not been heard
+	NoRing    string   // why the layout cannot be exchanged, "" where it can
 	Peers     []PeerStatus
 }
 
@@ -53,7 +57,7 @@ func (m *Machine) Status(now int64) Status {
 		s.Why = m.mut.m.Why
 	}
 	if m.leading {
-		s.Awaits = m.awaited()
+		s.Awaits, s.Dissent = m.awaited(), m.dissent()
 	}
 	for _, p := range m.peers {
 		s.Peers = append(s.Peers, m.peerStatus(p))
@@ -61,9 +65,25 @@ func (m *Machine) Status(now int64) Status {
 	return s
 }
 
+// dissent returns who keeps alive what this cluster would let go.
+func (m *Machine) dissent() (names []string) {
+	cold, coldBuckets := m.coldHere()
+	for _, p := range m.peers {
+		keeps := slices.ContainsFunc(cold, func(at uint16) bool { return !m.lets(p, lacks(at)) }) ||
+			slices.ContainsFunc(coldBuckets, func(c ColdBuckets) bool {
+				r := m.shape.Range(m.shape.Index(c.Segment))
+				return slices.ContainsFunc(c.Starts, func(b uint16) bool { return !m.lets(p, spares(r, b)) })
+			})
+		if keeps {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
 func (m *Machine) peerStatus(p *peer) PeerStatus {
 	out := PeerStatus{Cluster: p.name, Support: p.support, Known: p.state != nil, AgeMillis: -1,
-		Refused: p.refused, Trouble: p.trouble, Failures: p.failures, LagMillis: p.lag}
+		Refused: p.refused, Declined: p.declined, Trouble: p.trouble, Failures: p.failures, LagMillis: p.lag}
 	if p.diverged {
 		out.LagMillis = m.now - p.divergedAt
 	}

@@ -4588,7 +4588,9 @@ type ConvergeMutation struct {
 	// Properties to set with it; an empty value: to remove.
 	Properties map[string]string `protobuf:"bytes,5,rep,name=properties,proto3" json:"properties,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// fold, merge, policy, mark, unmark
-	Why           string `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"`
+	Why string `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"`
+	// georep.term of the record that this was decided on: no later leader has written its own.
+	ExpectTerm    uint64 `protobuf:"varint,7,opt,name=expect_term,json=expectTerm,proto3" json:"expect_term,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4663,6 +4665,13 @@ func (x *ConvergeMutation) GetWhy() string {
 		return x.Why
 	}
 	return ""
+}
+
+func (x *ConvergeMutation) GetExpectTerm() uint64 {
+	if x != nil {
+		return x.ExpectTerm
+	}
+	return 0
 }
 
 type ConvergeVerdict struct {
@@ -4797,8 +4806,10 @@ type PeerConvergence struct {
 	// Why its layout is not folded in; empty: it is.
 	Refused string `protobuf:"bytes,12,opt,name=refused,proto3" json:"refused,omitempty"`
 	// The last failure of the exchange; empty after a success.
-	Trouble       string `protobuf:"bytes,13,opt,name=trouble,proto3" json:"trouble,omitempty"`
-	Failures      uint32 `protobuf:"varint,14,opt,name=failures,proto3" json:"failures,omitempty"`
+	Trouble  string `protobuf:"bytes,13,opt,name=trouble,proto3" json:"trouble,omitempty"`
+	Failures uint32 `protobuf:"varint,14,opt,name=failures,proto3" json:"failures,omitempty"`
+	// Why it does not fold in our layout; empty: it does.
+	Declined      string `protobuf:"bytes,15,opt,name=declined,proto3" json:"declined,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4931,6 +4942,13 @@ func (x *PeerConvergence) GetFailures() uint32 {
 	return 0
 }
 
+func (x *PeerConvergence) GetDeclined() string {
+	if x != nil {
+		return x.Declined
+	}
+	return ""
+}
+
 type ManualMark struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Boundary      uint32                 `protobuf:"varint,1,opt,name=boundary,proto3" json:"boundary,omitempty"`
@@ -5012,8 +5030,10 @@ type ConvergeStatus struct {
 	// The peer that this cluster's own splits wait for; empty: none.
 	Awaits string `protobuf:"bytes,8,opt,name=awaits,proto3" json:"awaits,omitempty"`
 	// Why the layout can not be exchanged; empty: it can.
-	NoRing        string             `protobuf:"bytes,9,opt,name=no_ring,json=noRing,proto3" json:"no_ring,omitempty"`
-	Peers         []*PeerConvergence `protobuf:"bytes,10,rep,name=peers,proto3" json:"peers,omitempty"`
+	NoRing string             `protobuf:"bytes,9,opt,name=no_ring,json=noRing,proto3" json:"no_ring,omitempty"`
+	Peers  []*PeerConvergence `protobuf:"bytes,10,rep,name=peers,proto3" json:"peers,omitempty"`
+	// The peers that what is cold here waits for: they need some of it, or have not been heard.
+	Dissent       []string `protobuf:"bytes,11,rep,name=dissent,proto3" json:"dissent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5114,6 +5134,13 @@ func (x *ConvergeStatus) GetNoRing() string {
 func (x *ConvergeStatus) GetPeers() []*PeerConvergence {
 	if x != nil {
 		return x.Peers
+	}
+	return nil
+}
+
+func (x *ConvergeStatus) GetDissent() []string {
+	if x != nil {
+		return x.Dissent
 	}
 	return nil
 }
@@ -6447,7 +6474,7 @@ const file_georep_proto_rawDesc = "" +
 	"\x05state\x18\x03 \x01(\v2\x15.georep.v1.TopicStateR\x05state\"X\n" +
 	"\rConvergeReply\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\x04R\x05token\x121\n" +
-	"\x06answer\x18\x02 \x01(\v2\x19.georep.v1.ExchangeAnswerR\x06answer\"\xad\x02\n" +
+	"\x06answer\x18\x02 \x01(\v2\x19.georep.v1.ExchangeAnswerR\x06answer\"\xce\x02\n" +
 	"\x10ConvergeMutation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\x04R\x05token\x12!\n" +
 	"\fexpect_epoch\x18\x02 \x01(\x04R\vexpectEpoch\x12%\n" +
@@ -6456,7 +6483,9 @@ const file_georep_proto_rawDesc = "" +
 	"\n" +
 	"properties\x18\x05 \x03(\v2+.georep.v1.ConvergeMutation.PropertiesEntryR\n" +
 	"properties\x12\x10\n" +
-	"\x03why\x18\x06 \x01(\tR\x03why\x1a=\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\x12\x1f\n" +
+	"\vexpect_term\x18\a \x01(\x04R\n" +
+	"expectTerm\x1a=\n" +
 	"\x0fPropertiesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"f\n" +
@@ -6466,7 +6495,7 @@ const file_georep_proto_rawDesc = "" +
 	"\x04text\x18\x03 \x01(\tR\x04text\"k\n" +
 	"\x0eConvergeResult\x123\n" +
 	"\aactions\x18\x01 \x03(\v2\x19.georep.v1.ConvergeActionR\aactions\x12$\n" +
-	"\x0ewake_at_millis\x18\x02 \x01(\x03R\fwakeAtMillis\"\xc1\x03\n" +
+	"\x0ewake_at_millis\x18\x02 \x01(\x03R\fwakeAtMillis\"\xdd\x03\n" +
 	"\x0fPeerConvergence\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x18\n" +
 	"\asupport\x18\x02 \x01(\tR\asupport\x12\x14\n" +
@@ -6484,13 +6513,14 @@ const file_georep_proto_rawDesc = "" +
 	"\x04caps\x18\v \x01(\v2\x15.georep.v1.LayoutCapsR\x04caps\x12\x18\n" +
 	"\arefused\x18\f \x01(\tR\arefused\x12\x18\n" +
 	"\atrouble\x18\r \x01(\tR\atrouble\x12\x1a\n" +
-	"\bfailures\x18\x0e \x01(\rR\bfailures\"\x8a\x01\n" +
+	"\bfailures\x18\x0e \x01(\rR\bfailures\x12\x1a\n" +
+	"\bdeclined\x18\x0f \x01(\tR\bdeclined\"\x8a\x01\n" +
 	"\n" +
 	"ManualMark\x12\x1a\n" +
 	"\bboundary\x18\x01 \x01(\rR\bboundary\x12\x18\n" +
 	"\asegment\x18\x02 \x01(\rR\asegment\x12#\n" +
 	"\rbucket_starts\x18\x03 \x03(\rR\fbucketStarts\x12!\n" +
-	"\funtil_millis\x18\x04 \x01(\x03R\vuntilMillis\"\xe9\x02\n" +
+	"\funtil_millis\x18\x04 \x01(\x03R\vuntilMillis\"\x83\x03\n" +
 	"\x0eConvergeStatus\x12\x18\n" +
 	"\aleading\x18\x01 \x01(\bR\aleading\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12)\n" +
@@ -6502,7 +6532,8 @@ const file_georep_proto_rawDesc = "" +
 	"\x06awaits\x18\b \x01(\tR\x06awaits\x12\x17\n" +
 	"\ano_ring\x18\t \x01(\tR\x06noRing\x120\n" +
 	"\x05peers\x18\n" +
-	" \x03(\v2\x1a.georep.v1.PeerConvergenceR\x05peers\"\xec\x01\n" +
+	" \x03(\v2\x1a.georep.v1.PeerConvergenceR\x05peers\x12\x18\n" +
+	"\adissent\x18\v \x03(\tR\adissent\"\xec\x01\n" +
 	"\x0eExchangeConfig\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x1d\n" +
 	"\n" +

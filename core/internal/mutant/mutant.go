@@ -47,6 +47,7 @@ const (
 	OwnColdFolded          // converge: a fold follows what its sender marks cold
 	FoldCapIgnored         // converge: a fold goes beyond the effective caps
 	StaleLeaderWrites      // converge: a mutation does not name the epoch that it was made for
+	LaterTermIgnored       // converge: who reads of a later leader in the store leads on
 	NewLeaderMerges        // converge: a new leader merges on what an earlier one had heard
 	ExplicitCutUnlogged    // layout: an explicit split leaves no record
 	BucketsLowered         // layout: a join takes one side's buckets
@@ -87,6 +88,7 @@ var names = [...]string{
 	OwnColdFolded:       "own-cold-folded",
 	FoldCapIgnored:      "fold-cap-ignored",
 	StaleLeaderWrites:   "stale-leader-writes",
+	LaterTermIgnored:    "later-term-ignored",
 	NewLeaderMerges:     "new-leader-merges",
 	ExplicitCutUnlogged: "explicit-cut-unlogged",
 	BucketsLowered:      "buckets-lowered",

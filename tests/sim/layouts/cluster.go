@@ -102,6 +102,7 @@ func (c *cluster) start() {
 // elect makes a new leader: mostly a new controller, at times one that has led before.
 func (c *cluster) elect() {
 	c.term++
+	c.store.Term = c.term
 	c.version++ // the term is stored with the topic
 	var k *controller
 	if n := len(c.retired); n > 0 && c.w.rng.IntN(2) == 0 {
@@ -151,7 +152,7 @@ func (c *cluster) commit(k *controller, mu *converge.Mutation) bool {
 			c.w.fail(check.StaleWrite, "cluster %s: a controller of term %d writes over term %d", c.name, k.term, c.term)
 			return false
 		}
-	case k.version != c.version || mu.Expect != c.store.Layout.Epoch():
+	case mu.Term != c.term || mu.Expect != c.store.Layout.Epoch():
 		return false
 	}
 	before := c.shape()

@@ -134,14 +134,17 @@ func (k *controller) mutate(token uint64, mu *converge.Mutation) {
 // reload reads the store again; who finds another leader there resigns.
 func (k *controller) reload() {
 	c := k.c
-	if k.term != c.term {
-		c.w.count("fault stale-resigns")
-		k.resign()
-		return
-	}
 	k.version = c.version
 	k.m.Store(c.w.now, c.store)
 	k.run()
+	if !k.alive || k.term == c.term {
+		return
+	}
+	if k.m.Status(c.w.now).Leading {
+		c.w.fail(check.StaleWrite, "cluster %s: a controller of term %d has read term %d, and leads on", c.name, k.term, c.term)
+	}
+	c.w.count("fault stale-resigns")
+	k.resign()
 }
 
 func (k *controller) resign() {

@@ -50,6 +50,7 @@ public final class ConvergeDriver {
     private final ScheduledExecutorService executor;
     private final Converge machine;
     private final SerialExecutor serial;
+    private volatile long term;
     // what follows is touched by the serial executor's tasks only
     private final Map<Long, Wish> wishes = new HashMap<>();
     private final Map<String, ObjectNode> told = new HashMap<>(); // by event
@@ -81,11 +82,17 @@ public final class ConvergeDriver {
 
     /** This broker leads, with a term above that of every leader before; the record and the members come first. */
     public void lead(long term) {
+        this.term = term;
         peers.enter(topic, this);
         serial.execute(() -> {
             leading = true;
             step("lead", JSON.createObjectNode().put("term", term));
         });
+    }
+
+    /** That it leads with. */
+    public long term() {
+        return term;
     }
 
     /** The record as it was read last. */

@@ -18,6 +18,7 @@ import org.apache.pulsar.common.scalable.SegmentInfo;
  */
 public final class LayoutMutation {
     private final long expectEpoch;
+    private final long expectTerm;
     private final long nowMillis;
     private final List<SegmentInfo> children = new ArrayList<>();
     private final Map<Long, List<Long>> childrenOf = new LinkedHashMap<>();
@@ -26,6 +27,7 @@ public final class LayoutMutation {
     /** {@code nowMillis} is when the parents were sealed: the same in every try. */
     public LayoutMutation(JsonNode mutation, long nowMillis) {
         this.expectEpoch = mutation.path("expectEpoch").asLong();
+        this.expectTerm = mutation.path("expectTerm").asLong();
         this.nowMillis = nowMillis;
         Iterator<JsonNode> ids = mutation.path("childIds").elements();
         for (JsonNode op : mutation.path("ops")) {
@@ -67,6 +69,10 @@ public final class LayoutMutation {
 
     /** @throws IllegalStateException where the record is not the one that the mutation was made for */
     public void check(ScalableTopicMetadata m) {
+        long term = TopicRecord.of(m).term();
+        if (term != expectTerm) {
+            throw new IllegalStateException("the topic has a leader of term " + term + ", not " + expectTerm);
+        }
         if (m.getEpoch() != expectEpoch) {
             throw new IllegalStateException("the layout has epoch " + m.getEpoch() + ", not " + expectEpoch);
         }

@@ -92,4 +92,16 @@ class LayoutMutationTest {
                 + "],\"childIds\":[\"3\",\"4\"]}");
         assertThatThrownBy(() -> gone.applyTo(second)).hasMessage("segment 0 is not active");
     }
+
+    /** A new leader has written its term, and nothing else yet: the one before it is late all the same. */
+    @Test
+    void aLaterLeadersRecordIsRefused() throws Exception {
+        ScalableTopicMetadata led = ScalableTopicController.createInitialMetadata(1, Map.of("georep.term", "4"));
+        String change = ",\"ops\":[" + op("\"0\"", "0000-0fff", "1000-ffff") + "],\"childIds\":[\"1\",\"2\"]}";
+        assertThat(mutation("{\"expectTerm\":\"4\"" + change).applyTo(led).getEpoch()).isEqualTo(1);
+        assertThatThrownBy(() -> mutation("{\"expectTerm\":\"3\"" + change).applyTo(led))
+                .hasMessage("the topic has a leader of term 4, not 3");
+        LayoutMutation mark = mutation("{\"expectTerm\":\"3\",\"properties\":{\"georep.marks\":\"[1]\"}}");
+        assertThatThrownBy(() -> mark.check(led)).hasMessage("the topic has a leader of term 4, not 3");
+    }
 }

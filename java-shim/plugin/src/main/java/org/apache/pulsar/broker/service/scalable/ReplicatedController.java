@@ -78,25 +78,34 @@ public class ReplicatedController extends ScalableTopicController {
 
     // ------------------------------------------------------------------ leadership and preparation
 
-    /** Also called again by the base class whenever there is no leader. */
+    /** Also called again whenever the leader has changed, or there is none. */
     @Override
     public CompletableFuture<Void> initialize() {
         convergence.end(); // of an earlier time as leader
-        return super.initialize().thenCompose(x -> isLeader() ? serial(this::lead).exceptionally(e -> {
-            LOG.warn("[{}] replication is not prepared yet, again before the next split, merge or garbage collection: "
-                    + "{}", getTopicName(), e.toString());
-            return null;
-        }) : CompletableFuture.completedFuture(null));
+        return super.initialize().thenCompose(x -> {
+            if (!isLeader()) {
+                convergence.close();
+                return CompletableFuture.completedFuture(null);
+            }
+            return serial(this::lead).exceptionally(e -> {
+                LOG.warn("[{}] replication is not prepared yet, again before the next split, merge or garbage "
+                        + "collection: {}", getTopicName(), e.toString());
+                return null;
+            });
+        });
     }
 
     private CompletableFuture<Void> lead() {
+        if (!isLeader()) { // not any more, by its turn in the queue
+            return CompletableFuture.completedFuture(null);
+        }
         counter.set(0);
         return prepare().thenAccept(r -> touch(r.remotes(), true));
     }
 
     @Override
     public CompletableFuture<Void> close() {
-        convergence.end();
+        convergence.close();
         return super.close();
     }
 
@@ -105,7 +114,7 @@ public class ReplicatedController extends ScalableTopicController {
      * leader.
      */
     public CompletableFuture<Void> reconcile() {
-        return isLeader() ? serial(() -> refresh().thenCompose(l -> prepare())).thenApply(r -> null)
+        return isLeader() ? look().thenCompose(r -> convergence.lookAtPolicy())
                 : CompletableFuture.completedFuture(null);
     }
 

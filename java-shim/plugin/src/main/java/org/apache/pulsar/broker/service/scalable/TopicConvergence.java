@@ -92,9 +92,19 @@ public final class TopicConvergence implements ConvergeHost {
             return raise ? raiseTerm().thenApply(m -> null) : CompletableFuture.completedFuture(null);
         }
         ConvergeDriver running = driver;
-        if (running != null) {
+        if (running != null && TopicRecord.of(r.record()).term() <= running.term()) {
             running.members(members(r));
             createThere(r.record());
+            return CompletableFuture.completedFuture(null);
+        }
+        if (running != null) { // somebody else believed to lead, and this one has given up
+            stop();
+        }
+        return begin(r);
+    }
+
+    private CompletableFuture<Void> begin(ReplicationSetup.Result r) {
+        if (!leads()) { // a later leader's term must not be raised
             return CompletableFuture.completedFuture(null);
         }
         return ended.thenCompose(x -> raiseTerm()).thenCompose(m ->
@@ -159,16 +169,26 @@ public final class TopicConvergence implements ConvergeHost {
         return all;
     }
 
-    /** This time as leader is over. */
+    /** This time as leader is over; there may be another one. That the topic is deleted is heard in between, too. */
     void end() {
+        termRaised = false;
+        halt();
+    }
+
+    /** This controller does not lead, or is closed. */
+    void close() {
         termRaised = false;
         stop();
     }
 
-    private synchronized void stop() {
+    private void stop() {
+        plugin.records().resources().deregisterPathListener(deletion);
+        halt();
+    }
+
+    private synchronized void halt() {
         ConvergeDriver d = driver;
         driver = null;
-        plugin.records().resources().deregisterPathListener(deletion);
         if (looks != null) {
             looks.cancel(false);
             looks = null;
