@@ -12,6 +12,7 @@ type Convergence struct {
 	Error            string // why the leader could not be asked
 	Mutating, Awaits string
 	NoRing           string
+	Dissent          []string
 	Cold             []Number
 	Peers            []*Peer
 }
@@ -24,7 +25,8 @@ type Peer struct {
 	Converged            Number
 	Diverged             []struct{ Range struct{ Start, End Number } }
 	Cold                 []Number
-	Refused, Trouble     string
+	Refused, Declined    string
+	Trouble              string
 }
 
 // appendTo writes a line for each peer: whether the layouts are the same, and what
@@ -43,6 +45,9 @@ func (c *Convergence) appendTo(b *strings.Builder) {
 	case c.Awaits != "":
 		fmt.Fprintf(b, "layout: own splits wait for %s\n", c.Awaits)
 	}
+	if len(c.Dissent) > 0 {
+		fmt.Fprintln(b, Cut("layout: merges wait for "+strings.Join(c.Dissent, ", "), Width))
+	}
 	for _, p := range c.Peers {
 		lines := []string{"layout and " + p.Cluster + "'s: " + p.verdict()}
 		if len(p.Cold) > 0 || len(c.Cold) > 0 {
@@ -50,6 +55,9 @@ func (c *Convergence) appendTo(b *strings.Builder) {
 		}
 		if p.Refused != "" {
 			lines = append(lines, "    not followed: "+p.Refused)
+		}
+		if p.Declined != "" {
+			lines = append(lines, "    does not follow: "+p.Declined)
 		}
 		if p.Trouble != "" {
 			lines = append(lines, "    last trouble: "+p.Trouble)

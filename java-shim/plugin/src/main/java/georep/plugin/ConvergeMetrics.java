@@ -41,7 +41,7 @@ final class ConvergeMetrics implements PrometheusRawMetricsProvider {
         }
 
         double refused() {
-            return status.path("refused").asText().isEmpty() ? 0 : 1;
+            return status.path("refused").asText().isEmpty() && status.path("declined").asText().isEmpty() ? 0 : 1;
         }
     }
 
@@ -62,8 +62,8 @@ final class ConvergeMetrics implements PrometheusRawMetricsProvider {
                 Peer::lagSeconds, true);
         byCluster(out, "pulsar_georep_peer_state_age_seconds", "Age of the oldest last state of a peer.", byCluster,
                 Peer::ageSeconds, true);
-        byCluster(out, "pulsar_georep_layouts_refused", "Topics whose layout at a peer is not folded in: the caps or "
-                + "routing profiles differ.", byCluster, Peer::refused, false);
+        byCluster(out, "pulsar_georep_layouts_refused", "Topics whose layout here or at a peer is not followed by the "
+                + "other: the caps or routing profiles differ.", byCluster, Peer::refused, false);
         exchanges(out);
         if (plugin.pulsar().getConfiguration().isExposeTopicLevelMetricsInPrometheus()) {
             byTopic(out, "pulsar_georep_topic_diverged_ranges", "Hash ranges where this cluster's layout lags a "
