@@ -28,4 +28,14 @@ final class Layouts {
         return stored(c, topic).getSegments().values().stream().filter(SegmentInfo::isSealed)
                 .sorted(Comparator.comparingLong(SegmentInfo::segmentId)).toList();
     }
+
+    /** Segments that a merge has made. */
+    static List<SegmentInfo> merged(Cluster c, String topic) throws Exception {
+        return stored(c, topic).getSegments().values().stream().filter(s -> s.parentIds().size() > 1).toList();
+    }
+
+    /** Of the last leader that has begun. */
+    static long term(Cluster c, String topic) throws Exception {
+        return Long.parseLong(stored(c, topic).getProperties().get("georep.term"));
+    }
 }
