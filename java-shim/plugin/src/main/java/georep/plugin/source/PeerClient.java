@@ -10,11 +10,14 @@ import jakarta.ws.rs.core.MediaType;
 import java.lang.reflect.Field;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.pulsar.client.admin.PulsarAdmin;
+import org.apache.pulsar.client.admin.PulsarAdminException;
 import org.apache.pulsar.client.admin.internal.BaseResource;
 import org.apache.pulsar.client.admin.internal.PulsarAdminImpl;
 import org.apache.pulsar.client.api.Authentication;
 import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.util.FutureUtil;
 
 /**
  * Calls the plugin of a remote cluster under /admin/v2/scalable-repl through the admin client that the broker keeps
@@ -70,7 +73,7 @@ public final class PeerClient extends BaseResource {
     public CompletableFuture<String> exchange(String json) {
         Answer a = new Answer();
         asyncPostRequestWithResponse(base.path("exchange"), Entity.entity(json, MediaType.APPLICATION_JSON), a);
-        return a.future;
+        return a.within();
     }
 
     /** GET {topic}/{call}; the answer's JSON text. The query alternates names and values. */
@@ -97,7 +100,10 @@ public final class PeerClient extends BaseResource {
 
         /** The answer, or a failure in good time: the connector alone would wait for minutes, with all who ask. */
         CompletableFuture<String> within() {
-            return future.orTimeout(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+            return future.orTimeout(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS).exceptionally(e -> {
+                throw FutureUtil.wrapToCompletionException(e instanceof TimeoutException
+                        ? new PulsarAdminException("no answer within " + TIMEOUT_MILLIS / 1000 + " s") : e);
+            });
         }
 
         @Override

@@ -332,7 +332,7 @@ final class RemoteTopic {
             synchronized (this) {
                 asking = false;
                 if (state == null) {
-                    reason = "handshake: " + (e.getMessage() == null ? e : e.getMessage());
+                    reason = "handshake: " + e.getMessage();
                 }
                 again(soon); // a remote that has answered before keeps its last layout meanwhile
             }
