@@ -113,11 +113,11 @@ func (a *Answerer[S]) Offer(now int64, caller string, r *Request[S]) error {
 // Receive takes a call; call is the driver's number of it. It ends with a [Respond],
 // or [Answerer.Abandon]. Errors wrap [ErrRequest] or [ErrBusy], and nothing is done.
 func (a *Answerer[S]) Receive(now int64, call uint64, caller string, r *Request[S]) error {
-	if err := a.Offer(now, caller, r); err != nil {
-		return err
-	}
 	if slices.ContainsFunc(a.open, func(o *received[S]) bool { return o.call == call }) {
 		return fmt.Errorf("%w: call: %d is being answered", ErrRequest, call)
+	}
+	if err := a.Offer(now, caller, r); err != nil {
+		return err
 	}
 	o := &received[S]{call: call, cluster: r.Cluster, since: a.now, tokens: make([]uint64, len(r.States)),
 		answers: make([]Answer[S], len(r.States))}
