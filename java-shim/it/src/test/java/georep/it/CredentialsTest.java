@@ -46,9 +46,9 @@ class CredentialsTest {
     @BeforeAll
     void start() throws Exception {
         secrets = Secrets.make(dir);
-        a = ClusterSpec.named("cluster-a").key("georepStallSeconds", 1).key("georepIdleProducerSeconds", 2)
+        a = ClusterSpec.named("cluster-a").apart().key("georepStallSeconds", 1).key("georepIdleProducerSeconds", 2)
                 .start(Dirs.fresh());
-        b = ClusterSpec.named("cluster-b").with(secrets::requireTokens).with(c -> {
+        b = ClusterSpec.named("cluster-b").apart().with(secrets::requireTokens).with(c -> {
             c.setAuthenticationRefreshCheckSeconds(1);
             c.setAuthenticationProviders(Set.of(NoNewConnections.class.getName()));
         }).start(Dirs.fresh());
