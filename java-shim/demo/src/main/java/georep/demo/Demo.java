@@ -95,7 +95,7 @@ public final class Demo {
         CompletableFuture<Cluster> other = CompletableFuture.supplyAsync(() -> cluster("b"));
         a = cluster("a");
         b = other.get();
-        say("both are up");
+        say("both are up; see: build/lib/georep status --admin-url %s %s", a.broker.getWebServiceAddress(), NAMESPACE);
         Federation.introduce(a, b);
         Federation.create(NAMESPACE, a, b);
         for (Cluster c : List.of(a, b)) { // both logs are read again at the end

@@ -28,6 +28,7 @@ final class Load implements AutoCloseable {
     private static final int UNACKED = 4000; // per producer
     private static final int ATTEMPTS = 20;
     private static final int UNANSWERED_SECONDS = 10;
+    private static final Duration BATCH_DELAY = Duration.ofMillis(50); // long enough to fill batches of two
     private static final int KEYLESS = 20;   // one message in so many has no key
 
     private final List<Producer<byte[]>> producers = new ArrayList<>();
@@ -56,7 +57,7 @@ final class Load implements AutoCloseable {
         return client.newProducer(Schema.bytes()).topic(topic).sendTimeout(Duration.ofSeconds(60))
                 .compressionPolicy(CompressionPolicy.of(c)).blockIfQueueFull(true)
                 .batchingPolicy(BatchingPolicy.builder().maxMessages(batch).maxSize(MemorySize.ofKilobytes(128))
-                        .maxPublishDelay(Duration.ofMillis(batch / 2 + 1)).build())
+                        .maxPublishDelay(BATCH_DELAY).build())
                 .create();
     }
 
