@@ -25,7 +25,9 @@ import org.apache.pulsar.common.util.FutureUtil;
  * </pre>
  *
  * Repeating one that failed in the middle is safe: a child that is there already, and a parent that is terminated
- * already, are left as they are.
+ * already, are left as they are. So is a child whose change is refused after all, because the record has changed or
+ * another broker leads: it is empty, in no layout, and nobody finds it. Its id is the next one for whoever leads now,
+ * and a repeat, there too, makes the same name and needs it; deleting it could not be told from deleting that one.
  */
 final class LayoutChange {
     private static final int AT_ONCE = 8;
