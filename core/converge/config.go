@@ -19,7 +19,7 @@ type Config struct {
 	AntiEntropyMillis int64       // a peer that knows everything is told again so often
 	RetryFirstMillis  int64       // pause after a first failure; doubles
 	RetryMaxMillis    int64       // longest pause between two tries
-	GrowWaitMillis    int64       // a new leader's own splits wait so long for peers at most
+	GrowWaitMillis    int64       // a new leader's splits, own and folded, wait so long for peers at most
 	AnswerMillis      int64       // a push that is not folded in after so long is answered "busy"
 	MarkMillis        int64       // life of a manual mark
 }

@@ -27,9 +27,12 @@
 // fold has been committed, with the own state.
 //
 // A boundary goes when its segments are siblings, it is cold here, and the latest
-// state of every member that takes part is known and marks it cold or lacks it. A fold
+// state of every member that takes part is known, from an answer, and marks it cold or lacks it. A fold
 // ignores what its sender marks cold, so that no merge is folded back by a peer that
 // agreed to it.
+//
+// A new leader has heard nothing, and what is pushed to it may be late: it calls its
+// peers first. How long it waits for that, and with what, is in wait.go.
 //
 // States are ordered by (epoch, leader term, counter) within one instance of the
 // topic; a lower one never replaces a higher one. Of two instances nobody can tell which

@@ -16,7 +16,7 @@ func (m *Machine) decide() {
 	if m.ringErr != nil || m.mut != nil || m.now < m.holdUntil {
 		return
 	}
-	if ops, err := layout.Plan(m.local.Layout, m.target); err == nil && len(ops) > 0 {
+	if ops, err := layout.Plan(m.local.Layout, m.target); err == nil && len(ops) > 0 && m.foldAwaits() == "" {
 		m.mutate(0, m.change(ops, WhyFold))
 		return
 	}
@@ -180,22 +180,6 @@ func (m *Machine) mergeAt(at uint16) (layout.Op, error) {
 			Range: layout.Range{Start: a.Range.Start, End: b.Range.End}, Buckets: layout.UnionStarts(a.Buckets, b.Buckets)}}}, nil
 	}
 	return layout.MergeOp(m.local.Layout, m.log, at)
-}
-
-// everybodyLets says whether every member lets go.
-func (m *Machine) everybodyLets(goes func(*State) bool) bool {
-	return !slices.ContainsFunc(m.peers, func(p *peer) bool { return !m.lets(p, goes) })
-}
-
-// lets says whether the peer's latest state is known, since this leader leads, and
-// lets go. Who takes no part (no plugin, another routing profile) is not asked: nothing
-// is replicated to it, and what it needs is folded in when it joins. Were it asked, two
-// clusters that agree could stay apart for its sake.
-func (m *Machine) lets(p *peer, goes func(*State) bool) bool {
-	if p.state == nil {
-		return p.support == Unsupported || mutant.On(mutant.UnknownIsCold)
-	}
-	return !m.compatible(p) || goes(p.state)
 }
 
 // lacks says of a state whether a boundary is cold there, or none.

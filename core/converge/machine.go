@@ -226,6 +226,9 @@ func (m *Machine) WakeAt() int64 {
 			soonest(max(k.UntilMillis, m.holdUntil))
 		}
 	}
+	if m.foldAwaits() != "" {
+		soonest(m.gainedAt + m.cfg.GrowWaitMillis)
+	}
 	for _, p := range m.peers {
 		if p.pending != nil {
 			soonest(p.pending.since + m.cfg.AnswerMillis)

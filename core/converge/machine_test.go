@@ -14,12 +14,12 @@ import (
 
 // rig is a machine of cluster a with one peer, b, and a store.
 type rig struct {
-	t     *testing.T
-	m     *Machine
-	store Local
-	next  uint64
-	last  Action
-	mut   Action
+	t           *testing.T
+	m           *Machine
+	store       Local
+	next        uint64
+	last        Action
+	mut, answer Action // the last of their kind
 }
 
 func newRig(t *testing.T, starts ...uint16) *rig {
@@ -56,6 +56,7 @@ func (r *rig) take() string {
 			words = append(words, "push")
 		case Answer:
 			words = append(words, "answer-"+a.Code.String())
+			r.answer = a
 		case Mutate:
 			words = append(words, "mutate-"+a.Mutation.Why.String())
 			r.mut = a
@@ -71,6 +72,14 @@ func (r *rig) want(what string) {
 	if got := r.take(); got != what {
 		r.t.Fatalf("%q, want %q (%+v)", got, what, r.last)
 	}
+}
+
+// met lets b answer the new leader, with its boundaries.
+func (r *rig) met(starts ...uint16) {
+	r.t.Helper()
+	r.want("push")
+	r.m.Answered(0, "b", r.last.Token, OK, "", state(0, starts...))
+	r.want("")
 }
 
 // commit makes the last mutation durable.
@@ -100,13 +109,13 @@ func (r *rig) starts() string {
 // TestPushIsAnsweredAfterTheCommit is invariant 5 in one line.
 func TestPushIsAnsweredAfterTheCommit(t *testing.T) {
 	r := newRig(t)
-	r.want("push")
+	r.met()
 	r.m.Received(10, 77, state(1, 0x8000))
 	r.want("mutate-fold")
 	r.commit(20)
-	r.want("answer-ok")
-	if r.last.Token != 77 || r.last.State.Version != (Version{Epoch: 2, Term: 1}) || r.starts() != "[0 32768]" {
-		t.Errorf("answered %+v with %s", r.last, r.starts())
+	r.want("answer-ok push")
+	if r.answer.Token != 77 || r.answer.State.Version != (Version{Epoch: 2, Term: 1}) || r.starts() != "[0 32768]" {
+		t.Errorf("answered %+v with %s", r.answer, r.starts())
 	}
 	if want := (layout.SplitLog{{At: 0x8000, Parent: layout.Ring}}); !reflect.DeepEqual(r.store.Splits, want) {
 		t.Errorf("log %v", r.store.Splits)
@@ -117,11 +126,11 @@ func TestPushIsAnsweredAfterTheCommit(t *testing.T) {
 // One that only claims to be the same is taken for what it says.
 func TestRepeatChangesNothing(t *testing.T) {
 	r := newRig(t)
-	r.want("push")
+	r.met()
 	r.m.Received(10, 77, state(1, 0x8000))
 	r.want("mutate-fold")
 	r.commit(20)
-	r.want("answer-ok")
+	r.want("answer-ok push")
 	r.m.Received(30, 78, state(1, 0x8000))
 	if r.want("answer-ok"); r.last.Token != 78 || r.m.Status(35).Peers[0].AgeMillis != 5 {
 		t.Errorf("token %d, age %d", r.last.Token, r.m.Status(35).Peers[0].AgeMillis)
@@ -133,7 +142,7 @@ func TestRepeatChangesNothing(t *testing.T) {
 // TestPushThatTakesTooLong is answered "busy", and the sender tries again.
 func TestPushThatTakesTooLong(t *testing.T) {
 	r := newRig(t)
-	r.want("push")
+	r.met()
 	r.m.Received(10, 77, state(1, 0x8000))
 	r.want("mutate-fold")
 	if at := r.m.WakeAt(); at != 10+20_000 {
@@ -146,9 +155,9 @@ func TestPushThatTakesTooLong(t *testing.T) {
 // TestMergeWaitsForConsent: cold here, hot there, cold there, gone.
 func TestMergeWaitsForConsent(t *testing.T) {
 	r := newRig(t, 0x8000)
-	r.want("push")
+	r.met(0x8000)
 	r.m.Cold(1, []uint16{0x8000})
-	if r.want(""); !reflect.DeepEqual(r.m.State().Cold, []uint16{0x8000}) {
+	if r.want("push"); !reflect.DeepEqual(r.m.State().Cold, []uint16{0x8000}) {
 		t.Fatalf("cold %v", r.m.State().Cold)
 	}
 	r.m.Received(2, 1, state(1, 0x8000))
@@ -307,6 +316,7 @@ func TestWhoFollowsNotIsNamed(t *testing.T) {
 func TestDissentIsNamed(t *testing.T) {
 	r := newRig(t, 0x8000)
 	r.want("push")
+	first := r.last.Token
 	dissent := func(want string) {
 		t.Helper()
 		if got := fmt.Sprint(r.m.Status(0).Dissent); got != want {
@@ -317,7 +327,7 @@ func TestDissentIsNamed(t *testing.T) {
 	r.m.Cold(1, []uint16{0x8000})
 	r.take()
 	dissent("[b]") // has not been heard
-	r.m.Received(2, 1, state(1, 0x8000))
+	r.m.Answered(2, "b", first, OK, "", state(1, 0x8000))
 	dissent("[b]")
 	r.m.Cold(3, nil)
 	dissent("[]")
@@ -374,6 +384,7 @@ func TestLostOutcomeIsNotWaitedFor(t *testing.T) {
 	r := newRig(t)
 	r.want("push")
 	first := r.last.Token
+	r.m.Tick(60_000) // it has waited long enough for b
 	if at := r.m.WakeAt(); at != 120_000 {
 		t.Errorf("wakes at %d", at)
 	}
@@ -474,7 +485,7 @@ func TestConfigNamesWhatIsWrong(t *testing.T) {
 // is split again because it is hot here is not cold by what the policy said before.
 func TestPolicyIsAskedAnewOfANewBoundary(t *testing.T) {
 	r := newRig(t, 0x8000)
-	r.want("push")
+	r.met(0x8000)
 	r.m.Cold(1, []uint16{0x8000})
 	r.take()
 	cold := state(1, 0x8000)

@@ -38,6 +38,8 @@ type peer struct {
 	name     string
 	support  Support
 	state    *State // the latest, nil: unknown
+	tried    bool   // a call of this leader to it has ended, whichever way
+	answered bool   // it has answered one with its state: what it only pushes may be late
 	at       int64  // when it said so last
 	doubted  bool   // its own answers are below that state
 	doubtAt  int64  // since when
@@ -179,6 +181,8 @@ func (m *Machine) answerPending(p *peer) {
 		p.answer(m, code, p.refused)
 	case p.folded || mutant.On(mutant.AckBeforeCommit):
 		p.answer(m, OK, "")
+	case m.foldAwaits() != "": // at once: the peer's answer to us may wait for just this one
+		p.answer(m, Busy, "a new leader asks "+m.foldAwaits()+" first")
 	case m.now >= p.pending.since+m.cfg.AnswerMillis:
 		p.answer(m, Busy, "the layout is still being changed")
 	}
@@ -222,7 +226,7 @@ func (m *Machine) Answered(now int64, name string, token uint64, c Code, text st
 	if p == nil || p.push != token {
 		return // of an earlier leader, or of a peer that left
 	}
-	p.push = 0
+	p.push, p.tried = 0, true
 	var err error
 	if s != nil {
 		if err = s.Check(); err == nil && s.Cluster != name {
@@ -239,6 +243,7 @@ func (m *Machine) Answered(now int64, name string, token uint64, c Code, text st
 	case c == NotMember || c == NoTopic: // it replicates nothing to us and never tells: nobody waits for it until it does
 		p.failed(m, c.String()+": "+text, 0)
 		p.support, p.nextTry = Unsupported, m.now+m.cfg.AntiEntropyMillis
+		p.answered = p.state != nil // what it pushed before holds
 	default:
 		p.failed(m, c.String()+": "+text, 0)
 	}
@@ -249,6 +254,7 @@ func (m *Machine) Answered(now int64, name string, token uint64, c Code, text st
 		if !p.take(m, s) && p.pushedAt > p.at { // else it may have crossed the push that is known
 			p.contradict(m, s)
 		}
+		p.answered = true // what is known of it is that, or newer
 	}
 	m.settle()
 }
@@ -261,7 +267,7 @@ func (m *Machine) PushFailed(now int64, name string, token uint64, unsupported b
 	if p == nil || p.push != token {
 		return
 	}
-	p.push = 0
+	p.push, p.tried = 0, true
 	p.failed(m, text, jitter)
 	if unsupported {
 		p.support = Unsupported // what it said before holds: one broker of it may lack the plugin

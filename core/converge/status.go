@@ -38,7 +38,7 @@ type Status struct {
 	Marks     []Mark
 	Why       Why      // of the mutation under way, 0 for none
 	Awaits    string   // the peer that our own splits wait for, "" for none
-	Dissent   []string // the peers that what is cold here waits for: they need some of it, or have not been heard
+	Dissent   []string // the peers that what is cold here waits for: they need some of it, or have not answered
 	NoRing    string   // why the layout cannot be exchanged, "" where it can
 	Peers     []PeerStatus
 }

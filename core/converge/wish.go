@@ -136,19 +136,6 @@ func (m *Machine) grow(wish uint64, op layout.Op) {
 	m.mutate(wish, m.change(ops, WhyPolicy))
 }
 
-// awaited returns a peer that a new leader still waits for, "" for none.
-func (m *Machine) awaited() string {
-	if m.now >= m.gainedAt+m.cfg.GrowWaitMillis {
-		return ""
-	}
-	for _, p := range m.peers {
-		if p.support == Unknown {
-			return p.name
-		}
-	}
-	return ""
-}
-
 // mark adds a manual mark, or renews it.
 func (m *Machine) mark(wish uint64, k Mark) {
 	k.UntilMillis = m.now + m.cfg.MarkMillis

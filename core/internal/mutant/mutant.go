@@ -49,6 +49,8 @@ const (
 	StaleLeaderWrites      // converge: a mutation does not name the epoch that it was made for
 	LaterTermIgnored       // converge: who reads of a later leader in the store leads on
 	NewLeaderMerges        // converge: a new leader merges on what an earlier one had heard
+	NewLeaderFolds         // converge: a new leader folds before it has asked anybody
+	PushIsLatest           // converge: a new leader merges on what was only pushed to it
 	ExplicitCutUnlogged    // layout: an explicit split leaves no record
 	BucketsLowered         // layout: a join takes one side's buckets
 	AnswerMisrouted        // exchange: a topic gets the answer to another one's push
@@ -90,6 +92,8 @@ var names = [...]string{
 	StaleLeaderWrites:   "stale-leader-writes",
 	LaterTermIgnored:    "later-term-ignored",
 	NewLeaderMerges:     "new-leader-merges",
+	NewLeaderFolds:      "new-leader-folds",
+	PushIsLatest:        "push-is-latest",
 	ExplicitCutUnlogged: "explicit-cut-unlogged",
 	BucketsLowered:      "buckets-lowered",
 	AnswerMisrouted:     "answer-misrouted",

@@ -93,7 +93,9 @@ void check_converge(void) {
     feed(eu, "{\"nowMillis\":\"1\",\"members\":{\"clusters\":[\"eu\",\"us\"]}}");
     feed(eu, "{\"nowMillis\":\"1\",\"lead\":{\"term\":\"1\"}}");
     CHECK(strstr(result(eu), "{\"push\":{\"cluster\":\"us\",\"token\":\"1\",\"state\":{\"cluster\":\"eu\""));
-    CHECK(!strcmp(result(eu), "{\"wakeAtMillis\":\"120001\"}"));
+    CHECK(!strcmp(result(eu), "{\"wakeAtMillis\":\"60001\"}")); /* a new leader waits so long for its peers */
+    feed(eu, "{\"nowMillis\":\"2\",\"pushFailed\":{\"cluster\":\"us\",\"token\":\"1\",\"text\":\"refused\"}}");
+    CHECK(!strcmp(result(eu), "{\"wakeAtMillis\":\"502\"}"));
     feed(
         eu,
         "{\"nowMillis\":\"2\",\"received\":{\"token\":\"9\",\"state\":{\"cluster\":\"us\",\"instance\":\"i\",\"epoch\":"

@@ -73,6 +73,12 @@ func (k *controller) checkMutation(mu *converge.Mutation) {
 			}
 		}
 	case converge.WhyFold:
+		for _, name := range w.members {
+			if name != c.name && !k.called[name] && w.now < k.ledAt+60_000 {
+				w.fail(check.LeaderWaits, "cluster %s folds %d ms after its election, and no call to %s has ended", c.name,
+					w.now-k.ledAt, name)
+			}
+		}
 		k.checkFold(before, after)
 	case converge.WhyMerge:
 		k.checkMerge(before, after)
@@ -93,16 +99,32 @@ func (k *controller) checkCaps(before, after layout.Shape) {
 	}
 }
 
-// checkFold wants a peer for every boundary that is added, one that needs it.
+// word returns what the leader has been told of a peer; or what one before it was told
+// there that is newer, unless it was the peer's answer that was old: a controller there
+// did not know yet that it led no more.
+func (k *controller) word(name string) *converge.State {
+	s, told := k.got[name], k.c.told[name]
+	if s != nil && told != nil && told.Instance == s.Instance && told.Version.Compare(s.Version) > 0 && !k.c.w.stale[s] {
+		return told
+	}
+	return s
+}
+
+// checkFold wants a peer for every boundary that is added, one that needs it. Where only a
+// late push says so, a call to its sender has failed: that happens, and is counted.
 func (k *controller) checkFold(before, after layout.Shape) {
 	for i, at := range after.Starts {
 		r := after.Range(i)
-		needed := before.HasBoundary(at)
-		for _, s := range k.got {
-			needed = needed || s.Shape.HasBoundary(at) && !slices.Contains(s.Cold, at)
+		needs := func(s *converge.State) bool { return s.Shape.HasBoundary(at) && !slices.Contains(s.Cold, at) }
+		needed, late := before.HasBoundary(at), !before.HasBoundary(at)
+		for name, s := range k.got {
+			needed, late = needed || needs(s), late && !needs(k.word(name))
 		}
 		if !needed {
 			k.c.w.fail(check.MergeAgreed, "cluster %s folds in %d, which nobody needs", k.c.name, at)
+		}
+		if late {
+			k.c.w.count("branch late-fold")
 		}
 		for _, b := range after.Buckets[i] {
 			needed := slices.Contains(before.Buckets[before.Index(at)], b)
@@ -129,7 +151,7 @@ func (k *controller) checkMerge(before, after layout.Shape) {
 			if name == c.name || s == nil && k.without[name] || s != nil && s.Shape.Profile != c.profile {
 				continue // takes no part
 			}
-			if s == nil || !lets(s) {
+			if s == nil || !lets(s) || !lets(k.word(name)) {
 				w.fail(check.MergeAgreed, "cluster %s takes %s away without the consent of %s (%v)", c.name, what, name, s)
 			}
 		}

@@ -40,13 +40,15 @@ type cluster struct {
 	controllers []*controller // alive: the leader, and some that believe to be
 	retired     []*controller // have resigned and may be elected again
 	hot         map[uint16]bool
-	merged      map[uint16]bool // in the calm
+	merged      map[uint16]bool            // in the calm
+	told        map[string]*converge.State // the latest of every peer that any of its leaders was told while it led
 	lives       int
 }
 
 func newCluster(t *topic, at *site, p keyhash.Profile, segments int) *cluster {
 	w := at.w
-	c := &cluster{w: w, topic: t, site: at, name: at.name, profile: p, hot: map[uint16]bool{}, merged: map[uint16]bool{}}
+	c := &cluster{w: w, topic: t, site: at, name: at.name, profile: p, hot: map[uint16]bool{}, merged: map[uint16]bool{},
+		told: map[string]*converge.State{}}
 	c.caps = layout.Caps{MaxSegments: []int{8, 64, 64, 64, 64, 64}[w.rng.IntN(6)], MaxBuckets: []int{4, 64, 64, 64}[w.rng.IntN(4)]}
 	c.create(segments)
 	return c
@@ -117,7 +119,7 @@ func (c *cluster) elect() {
 	}
 	k.alive, k.ledAt, k.term, k.wake = true, c.w.now, c.term, -1
 	k.got, k.heard = map[string]*converge.State{}, map[string]bool{}
-	k.without = map[string]bool{}
+	k.without, k.called = map[string]bool{}, map[string]bool{}
 	k.open, k.pushed = map[uint64]*converge.State{}, map[pushKey]*converge.State{}
 	k.b = c.site.place(c.topic.name)
 	k.b.hosts[c.topic.name] = k

@@ -26,6 +26,7 @@ type controller struct {
 	got     map[string]*converge.State // the latest of every peer since it leads, kept apart from the machine
 	heard   map[string]bool
 	without map[string]bool // peers that have no plugin
+	called  map[string]bool // peers to which a call of it has ended
 	mutates bool
 }
 
@@ -179,7 +180,7 @@ func (k *controller) stop() {
 // push asks the broker for a call with the state.
 func (k *controller) push(a *converge.Action) {
 	w := k.c.w
-	w.of[a.State] = k.c.topic.name
+	k.says(a.State)
 	k.pushed[pushKey{a.Peer, a.Token}] = a.State
 	k.b.out.Push(w.now, exchange.Push[*converge.State]{Cluster: a.Peer, Topic: k.c.topic.name, Token: a.Token,
 		State: a.State, Bytes: a.State.Shape.Len()})
@@ -198,6 +199,7 @@ func (k *controller) ended(o *exchange.Outcome[*converge.State]) {
 	s := k.pushed[pushKey{o.Cluster, o.Token}]
 	delete(k.pushed, pushKey{o.Cluster, o.Token})
 	a := o.Answer
+	k.called[o.Cluster] = k.called[o.Cluster] || s != nil
 	if a == nil {
 		if o.Failure.Unsupported && s != nil {
 			k.heard[o.Cluster], k.without[o.Cluster] = true, true // it need not be waited for, nor asked
@@ -252,9 +254,18 @@ func (k *controller) answer(a *converge.Action) {
 		w.acked[ack{k.c.name, s}] = true
 	}
 	if a.State != nil {
-		w.of[a.State] = k.c.topic.name
+		k.says(a.State)
 	}
 	k.b.in.Replied(w.now, a.Token, exchange.Answer[*converge.State]{Code: a.Code, Text: a.Text, State: a.State})
+}
+
+// says notes whose word a state is.
+func (k *controller) says(s *converge.State) {
+	w := k.c.w
+	w.of[s] = k.c.topic.name
+	if k != k.c.leader {
+		w.stale[s] = true
+	}
 }
 
 // hear keeps the latest state of a peer, as the rule says, for the checkers. Only an
@@ -264,8 +275,14 @@ func (k *controller) hear(s *converge.State, answer bool) {
 		return
 	}
 	k.heard[s.Cluster] = true
-	if old := k.got[s.Cluster]; old == nil || old.Instance != s.Instance && answer ||
-		old.Instance == s.Instance && s.Version.Compare(old.Version) >= 0 {
+	newer := func(old *converge.State) bool {
+		return old == nil || old.Instance != s.Instance && answer ||
+			old.Instance == s.Instance && s.Version.Compare(old.Version) >= 0
+	}
+	if newer(k.got[s.Cluster]) {
 		k.got[s.Cluster] = s
+	}
+	if k == k.c.leader && newer(k.c.told[s.Cluster]) {
+		k.c.told[s.Cluster] = s
 	}
 }

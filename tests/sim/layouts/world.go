@@ -40,6 +40,7 @@ type World struct {
 	gather                int64
 	wires                 uint64                     // calls that arrived
 	of                    map[*converge.State]string // topics of the states that were pushed
+	stale                 map[*converge.State]bool   // said by a controller that led no more
 	acked                 map[ack]bool
 	first                 *check.Violation
 	emit                  func(string)
@@ -61,7 +62,8 @@ type Result struct {
 // New makes the run of a seed. emit, which may be nil, is told what happens.
 func New(seed uint64, emit func(string)) *World {
 	w := &World{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x6c61796f757473)), cut: map[[2]string]bool{},
-		counts: map[string]uint64{}, emit: emit, of: map[*converge.State]string{}, acked: map[ack]bool{}}
+		counts: map[string]uint64{}, emit: emit, of: map[*converge.State]string{},
+		stale: map[*converge.State]bool{}, acked: map[ack]bool{}}
 	w.rate = []float64{0.2, 1, 1, 2}[w.rng.IntN(4)]
 	w.callStates, w.callBytes, w.gather = 1+w.rng.IntN(4), 1+w.rng.IntN(80), []int64{0, 50, 500, 3000}[w.rng.IntN(4)]
 	n := 2 + w.rng.IntN(3) + w.rng.IntN(2)*w.rng.IntN(3)

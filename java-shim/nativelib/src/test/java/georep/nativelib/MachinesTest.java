@@ -128,6 +128,7 @@ class MachinesTest {
                 {"cluster":"eu","topic":"topic://public/default/t"}"""))) {
             for (String event : List.of("{\"stored\":\"" + stored.replace("\n", "").replace("\"", "\\\"") + "\"}",
                     "{\"members\":{\"clusters\":[\"eu\",\"us\"]}}", "{\"lead\":{\"term\":\"1\"}}", """
+                    {"pushFailed":{"cluster":"us","token":"1","text":"refused"}}""", """
                     {"received":{"token":"5","state":{"cluster":"us","instance":"bb","epoch":"3",
                      "caps":{"maxSegments":8,"maxBuckets":8},
                      "shape":{"profile":"PROFILE_M1","segments":[{},{"start":1000}]}}}}""")) {
