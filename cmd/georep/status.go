@@ -57,7 +57,8 @@ went wrong last. Then the slow path's budget of each broker.
 ` + connectionHelp + `
   --watch          again every --interval, until interrupted; with --json a line each
   --all            sealed segments that are drained, too
-  --check          exit status 1 where anything stands still, is blocked or parked
+  --check          exit status 1 where anything stands still, is blocked or parked, or
+                   layouts are kept apart
 
 Exit status: 0 printed, 1 --check found something, 2 bad usage, 3 the cluster can
 not be asked, refuses, or has no such topic.`,
@@ -112,7 +113,7 @@ func (f *statusFlags) once(ctx context.Context, out io.Writer, client *adminclie
 		return err
 	}
 	if n := s.Trouble(); f.check && n > 0 {
-		return &exitError{status: exitNo, err: fmt.Errorf("%d replications or segments need a look", n)}
+		return &exitError{status: exitNo, err: fmt.Errorf("%d replications, segments or peers need a look", n)}
 	}
 	return nil
 }

@@ -68,6 +68,23 @@ func (c *Convergence) appendTo(b *strings.Builder) {
 	}
 }
 
+// troubles counts what keeps layouts apart, and does not end by waiting for a change that is under way.
+func (c *Convergence) troubles() int {
+	if c == nil {
+		return 0
+	}
+	n := 0
+	if c.Error != "" || c.NoRing != "" {
+		n++
+	}
+	for _, p := range c.Peers {
+		if p.Refused != "" || p.Declined != "" || p.Trouble != "" {
+			n++
+		}
+	}
+	return n
+}
+
 func (p *Peer) verdict() string {
 	switch {
 	case !p.Known:

@@ -197,6 +197,7 @@ func (s *Status) Trouble() int {
 		if t.Trouble != "" {
 			n++
 		}
+		n += t.Convergence.troubles()
 		for _, seg := range t.Segments {
 			if seg.Error != "" {
 				n++

@@ -127,3 +127,21 @@ func TestDeniedTopic(t *testing.T) {
 		t.Error("a topic that is denied needs no look")
 	}
 }
+
+// TestLayoutsKeptApart: a change under way needs no look, what ends by itself never does.
+func TestLayoutsKeptApart(t *testing.T) {
+	for in, want := range map[string]int{
+		`{"mutating":"fold","awaits":"b","dissent":["b"],"peers":[{"cluster":"b","known":true,"lagMillis":"70"}]}`: 0,
+		`{"error":"HTTP 503"}`:                          1,
+		`{"noRing":"segment 3 is of a migrated topic"}`: 1,
+		`{"peers":[{"cluster":"b","refused":"9 segments, b allows 8"},{"cluster":"c","declined":"8"},{"cluster":"d","trouble":"401"}]}`: 3,
+	} {
+		s, err := ParseStatus([]byte(`{"topic":"topic://t/n/x","cluster":"a","segments":[],"convergence":` + in + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Trouble(); got != want {
+			t.Errorf("%s: %d troubles, want %d", in, got, want)
+		}
+	}
+}
