@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import georep.it.HeldSegment.Hold;
+import georep.it.HeldSegment.What;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -25,7 +27,8 @@ class ConvergenceFailoverTest {
 
     @BeforeEach
     void start() throws Exception {
-        p = SourcePair.start(false);
+        p = SourcePair.start(false, s -> s.name.equals("cluster-a") ? s.with(c ->
+                c.setTopicFactoryClassName(HeldSegment.Factory.class.getName())) : s);
     }
 
     @AfterEach
@@ -75,20 +78,50 @@ class ConvergenceFailoverTest {
         }
     }
 
-    /** The leader dies while it folds; the next one ends what was begun, and nothing published meanwhile is lost. */
+    /** The leader dies when a fold's children are there; the next one folds anew, and nothing is lost or twice. */
     @Test
-    void aLeaderDiesInMidFold() throws Exception {
-        String t = p.topic("fold", 1, 1);
+    void aLeaderDiesBeforeItsFoldSeals() throws Exception {
+        diesInMidFold("unsealed", What.SEAL);
+    }
+
+    /** The leader dies when the parent takes nothing any more, and the layout still has it. */
+    @Test
+    void aLeaderDiesBeforeItsFoldIsStored() throws Exception {
+        diesInMidFold("sealed", What.SEALED);
+    }
+
+    private void diesInMidFold(String name, What at) throws Exception {
+        String t = p.topic(name, 1, 1);
         Publish.v5(p.a, t, 0, 500, 50);
+        String parent = active(p.a, t, 0);
+        p.a.controller(t);
+        long term = Layouts.term(p.a, t);
         try (Traffic y = Traffic.start(p.b, t, 50, 1_000_000, 500)) {
             y.more(200);
-            p.b.admin().scalableTopics().splitSegment(t, 0);
-            p.a.crash();
+            try (Hold hold = HeldSegment.hold(parent, at)) {
+                p.b.admin().scalableTopics().splitSegment(t, 0);
+                await().atMost(Duration.ofSeconds(30)).until(() -> hold.count() > 0);
+                assertThat(p.a.segment(parent).getManagedLedger().isTerminated()).as("sealed")
+                        .isEqualTo(at == What.SEALED);
+                for (String child : new String[]{"0000-7fff-1", "8000-ffff-2"}) {
+                    String c = parent.substring(0, parent.lastIndexOf('/') + 1) + child;
+                    assertThat(p.a.segment(c).getManagedLedger().isTerminated()).as(child).isFalse();
+                }
+                assertThat(Layouts.stored(p.a, t).getEpoch()).as("epoch of A").isZero();
+                assertThat(Layouts.starts(p.a, t)).containsExactly(0);
+                assertThat(Layouts.starts(p.b, t)).containsExactly(0, 0x8000);
+                p.a.crash();
+            } // what the dead one does from here on reaches no store
             y.more(200);
             startAgain();
             awaitStarts(t, 0, 0x8000);
             y.more(200);
             y.finish();
+        }
+        assertThat(Layouts.term(p.a, t)).as("another leader's").isGreaterThan(term);
+        for (Cluster c : new Cluster[]{p.a, p.b}) {
+            assertThat(Layouts.stored(c, t).getEpoch()).as("changes at %s", c.name).isEqualTo(1);
+            assertThat(Layouts.stored(c, t).getNextSegmentId()).as("ids given at %s", c.name).isEqualTo(3);
         }
         Publish.v5(p.a, t, 500, 1000, 50);
         assertCopied(p.a, p.b, t);

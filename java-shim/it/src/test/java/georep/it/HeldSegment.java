@@ -18,10 +18,13 @@ import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
 import org.apache.pulsar.client.api.MessageId;
 import org.apache.pulsar.common.naming.TopicName;
 
-/** A segment of which a test holds back replicated entries, the receipts of those that are stored, or the seal. */
+/**
+ * A segment of which a test holds back replicated entries, the receipts of those that are stored, the seal, or the
+ * receipt of that.
+ */
 final class HeldSegment extends ReplicatedSegmentTopic {
     /** What is held back. */
-    enum What { ENTRIES, RECEIPTS, SEAL }
+    enum What { ENTRIES, RECEIPTS, SEAL, SEALED }
 
     /** Holds a segment, on whatever broker of a cluster made by {@link Factory}, until it is closed. */
     static final class Hold implements AutoCloseable {
@@ -89,7 +92,8 @@ final class HeldSegment extends ReplicatedSegmentTopic {
     public void publishMessage(ByteBuf entry, PublishContext context) {
         Hold h = HOLDS.get(getName());
         String producer = context.getProducerName();
-        if (h == null || h.what == What.SEAL || producer == null || !producer.startsWith("pulsar.repl.")) {
+        if (h == null || h.what == What.SEAL || h.what == What.SEALED || producer == null
+                || !producer.startsWith("pulsar.repl.")) {
             super.publishMessage(entry, context);
         } else if (h.what == What.RECEIPTS) {
             super.publishMessage(entry, late(context, h));
@@ -105,9 +109,15 @@ final class HeldSegment extends ReplicatedSegmentTopic {
     @Override
     public CompletableFuture<MessageId> terminate() {
         Hold h = HOLDS.get(getName());
+        return held(h, What.SEAL).thenCompose(x -> super.terminate())
+                .thenCompose(last -> held(h, What.SEALED).thenApply(x -> last));
+    }
+
+    /** Completes when this is not held back, or not any more. */
+    private static CompletableFuture<Void> held(Hold h, What what) {
         CompletableFuture<Void> go = new CompletableFuture<>();
-        return h != null && h.what == What.SEAL && h.add(() -> go.complete(null))
-                ? go.thenCompose(x -> super.terminate()) : super.terminate();
+        return h != null && h.what == what && h.add(() -> go.complete(null)) ? go
+                : CompletableFuture.completedFuture(null);
     }
 
     private void publish(ByteBuf copy, PublishContext context) {
