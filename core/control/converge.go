@@ -223,7 +223,8 @@ func (c *Converge) Status(now int64) *pb.ConvergeStatus {
 		out.Peers = append(out.Peers, &pb.PeerConvergence{Cluster: p.Cluster, Support: p.Support.String(), Known: p.Known,
 			Epoch: p.Version.Epoch, AgeMillis: p.AgeMillis, AcknowledgedEpoch: p.Acked.Epoch,
 			Diverged: fromDiverged(p.Diverged), Converged: uint32(p.Converged), LagMillis: p.LagMillis,
-			Cold: hashes32(p.Cold), Caps: fromCaps(p.Caps), Refused: p.Refused, Declined: p.Declined,
+			SilentMillis: p.SilentMillis,
+			Cold:         hashes32(p.Cold), Caps: fromCaps(p.Caps), Refused: p.Refused, Declined: p.Declined,
 			Trouble: p.Trouble, Failures: uint32(p.Failures)})
 	}
 	return out

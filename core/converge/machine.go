@@ -21,7 +21,7 @@ type Machine struct {
 	local   Local
 	shape   layout.Shape
 	ringErr error // why there is no shape
-	drained bool  // no sealed segment has a backlog left
+	drained bool  // no segment that this layout has sealed has a backlog left
 
 	peers  []*peer         // the other members of the replication set, by name
 	fresh  bool            // what is derived from layout, caps and peers' states is up to date:
@@ -109,6 +109,9 @@ func (m *Machine) load(l Local) {
 			p.acked = nil
 		}
 	}
+	if m.local.Layout == nil || m.local.Instance != l.Instance || m.local.Layout.Epoch() != l.Layout.Epoch() {
+		m.drained = false // what was true of the segments sealed before says nothing of these
+	}
 	m.local, m.fresh = l, false
 	m.shape, m.ringErr = layout.ShapeOf(l.Layout)
 	if m.leading && l.Term > m.term && !mutant.On(mutant.LaterTermIgnored) {
@@ -136,7 +139,7 @@ func (m *Machine) Members(now int64, clusters []string) {
 		if p := m.peer(name); p != nil {
 			next = append(next, p)
 		} else {
-			next = append(next, &peer{name: name})
+			next = append(next, &peer{name: name, since: m.now})
 		}
 	}
 	for _, p := range m.peers {

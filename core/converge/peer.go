@@ -36,6 +36,7 @@ const doubtRounds = 3
 // peer is another member of the replication set.
 type peer struct {
 	name     string
+	since    int64 // a member; 0: before this leader
 	support  Support
 	state    *State // the latest, nil: unknown
 	tried    bool   // a call of this leader to it has ended, whichever way

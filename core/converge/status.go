@@ -16,16 +16,19 @@ type PeerStatus struct {
 	Instance  string  // of its latest state, "" where there is none
 	Version   Version // of that state
 	AgeMillis int64   // of that state; -1: none
-	Acked     Version // our state that it has made durable, zero for none
-	Diverged  []layout.Diverged
-	Converged int      // ranges that agree
-	LagMillis int64    // since its layout differs; else how long the last difference lasted
-	Cold      []uint16 // boundaries that it marks cold
-	Caps      layout.Caps
-	Refused   string // why its layout is not folded in: the caps, its profile
-	Declined  string // why it does not fold in ours, "" where it does
-	Trouble   string // the last failure of the exchange; "" after a success
-	Failures  int    // in a row
+	// SilentMillis is for how long nothing has been heard: the age of its state, else since this leader leads and it
+	// is a member. 0 where it takes no part and never did.
+	SilentMillis int64
+	Acked        Version // our state that it has made durable, zero for none
+	Diverged     []layout.Diverged
+	Converged    int      // ranges that agree
+	LagMillis    int64    // since its layout differs; else how long the last difference lasted
+	Cold         []uint16 // boundaries that it marks cold
+	Caps         layout.Caps
+	Refused      string // why its layout is not folded in: the caps, its profile
+	Declined     string // why it does not fold in ours, "" where it does
+	Trouble      string // the last failure of the exchange; "" after a success
+	Failures     int    // in a row
 }
 
 // Status is the machine's view on the topic.
@@ -91,8 +94,12 @@ func (m *Machine) peerStatus(p *peer) PeerStatus {
 		out.Acked = *p.acked
 	}
 	if p.state == nil {
+		if m.leading && p.support != Unsupported {
+			out.SilentMillis = m.now - max(m.gainedAt, p.since)
+		}
 		return out
 	}
+	out.SilentMillis = m.now - p.at
 	out.Instance = p.state.Instance
 	out.Version, out.AgeMillis, out.Cold, out.Caps = p.state.Version, m.now-p.at, p.state.Cold, p.state.Caps
 	if m.ringErr == nil && m.compatible(p) {
@@ -101,8 +108,9 @@ func (m *Machine) peerStatus(p *peer) PeerStatus {
 	return out
 }
 
-// Drained tells whether every sealed segment is drained towards all remotes; the
-// convergence lag ends only then.
+// Drained tells whether every segment that the layout stored last has sealed is drained
+// towards all remotes; the convergence lag ends only then. It holds until the layout
+// changes.
 func (m *Machine) Drained(now int64, drained bool) {
 	m.at(now)
 	m.drained = drained

@@ -3606,7 +3606,8 @@ type ConvergeEvent_CancelMark struct {
 }
 
 type ConvergeEvent_Drained struct {
-	// True: no sealed segment has a backlog towards any remote.
+	// True: no segment that the layout stored last has sealed has a backlog towards any remote. Holds until the
+	// layout changes.
 	Drained bool `protobuf:"varint,17,opt,name=drained,proto3,oneof"`
 }
 
@@ -4809,7 +4810,10 @@ type PeerConvergence struct {
 	Trouble  string `protobuf:"bytes,13,opt,name=trouble,proto3" json:"trouble,omitempty"`
 	Failures uint32 `protobuf:"varint,14,opt,name=failures,proto3" json:"failures,omitempty"`
 	// Why it does not fold in our layout; empty: it does.
-	Declined      string `protobuf:"bytes,15,opt,name=declined,proto3" json:"declined,omitempty"`
+	Declined string `protobuf:"bytes,15,opt,name=declined,proto3" json:"declined,omitempty"`
+	// For how long nothing has been heard of it: age_millis, else since this leader leads and it is a member.
+	// 0 where it takes no part and never did.
+	SilentMillis  int64 `protobuf:"varint,16,opt,name=silent_millis,json=silentMillis,proto3" json:"silent_millis,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4947,6 +4951,13 @@ func (x *PeerConvergence) GetDeclined() string {
 		return x.Declined
 	}
 	return ""
+}
+
+func (x *PeerConvergence) GetSilentMillis() int64 {
+	if x != nil {
+		return x.SilentMillis
+	}
+	return 0
 }
 
 type ManualMark struct {
@@ -6495,7 +6506,7 @@ const file_georep_proto_rawDesc = "" +
 	"\x04text\x18\x03 \x01(\tR\x04text\"k\n" +
 	"\x0eConvergeResult\x123\n" +
 	"\aactions\x18\x01 \x03(\v2\x19.georep.v1.ConvergeActionR\aactions\x12$\n" +
-	"\x0ewake_at_millis\x18\x02 \x01(\x03R\fwakeAtMillis\"\xdd\x03\n" +
+	"\x0ewake_at_millis\x18\x02 \x01(\x03R\fwakeAtMillis\"\x82\x04\n" +
 	"\x0fPeerConvergence\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x18\n" +
 	"\asupport\x18\x02 \x01(\tR\asupport\x12\x14\n" +
@@ -6514,7 +6525,8 @@ const file_georep_proto_rawDesc = "" +
 	"\arefused\x18\f \x01(\tR\arefused\x12\x18\n" +
 	"\atrouble\x18\r \x01(\tR\atrouble\x12\x1a\n" +
 	"\bfailures\x18\x0e \x01(\rR\bfailures\x12\x1a\n" +
-	"\bdeclined\x18\x0f \x01(\tR\bdeclined\"\x8a\x01\n" +
+	"\bdeclined\x18\x0f \x01(\tR\bdeclined\x12#\n" +
+	"\rsilent_millis\x18\x10 \x01(\x03R\fsilentMillis\"\x8a\x01\n" +
 	"\n" +
 	"ManualMark\x12\x1a\n" +
 	"\bboundary\x18\x01 \x01(\rR\bboundary\x12\x18\n" +

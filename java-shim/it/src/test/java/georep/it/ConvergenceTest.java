@@ -11,13 +11,17 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import georep.it.SourcePair.Rise;
+import georep.plugin.BrokerField;
+import georep.plugin.SelfCheck;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.apache.logging.log4j.Level;
+import org.apache.pulsar.broker.service.scalable.ReplicatedController;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -153,11 +157,59 @@ class ConvergenceTest {
         }
     }
 
+    /** The lag is not over before what the fold has sealed is drained, and then it is. */
+    @Test
+    void theLagLastsUntilWhatWasSealedIsDrained() throws Exception {
+        String t = p.topic("lag", 1, 1);
+        Publish.v5(p.b, t, 0, 100, 10);
+        assertCopied(p.b, p.a, t);
+        awaitQuiet(t);
+        ReplicatedController b = p.b.controller(t);
+        assertThat(b.pause(p.a.name, true).get()).isEmpty();
+        Publish.v5(p.b, t, 100, 100, 10);
+        p.a.admin().scalableTopics().splitSegment(t, 0);
+        awaitStarts(t, 0, 0x8000);
+        Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
+            assertThat(peer(p.b, t).path("diverged")).as("%s", peer(p.b, t)).isEmpty();
+            assertThat(peer(p.b, t).path("lagMillis").asLong()).isPositive();
+        });
+        long folded = lagMillis(t);
+        Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> lagMillis(t) > folded + 3000);
+        long paused = lagMillis(t);
+        assertThat(b.pause(p.a.name, false).get()).isEmpty();
+        assertCopied(p.b, p.a, t);
+        AtomicLong last = new AtomicLong();
+        Awaitility.await().atMost(Duration.ofSeconds(20)).pollInterval(Duration.ofMillis(200)).until(() ->
+                last.getAndSet(lagMillis(t)) == lagMillis(t));
+        assertThat(last).hasValueGreaterThan(paused);
+    }
+
+    /** As B sees it. */
+    private long lagMillis(String topic) throws Exception {
+        return peer(p.b, topic).path("lagMillis").asLong();
+    }
+
+    /** A split or merge that follows another cluster's is one for the policy's cooldowns, too. */
+    private static void awaitClock(BrokerField clock, long since, ReplicatedController... of) {
+        Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
+            for (ReplicatedController c : of) {
+                assertThat((Long) clock.get(c)).as(c.getTopicName().toString()).isGreaterThanOrEqualTo(since);
+            }
+        });
+    }
+
     @Test
     void aMergeNeedsBoth() throws Exception {
         String t = p.topic("merge", 1, 1);
+        ReplicatedController[] both = {p.a.controller(t), p.b.controller(t)};
+        long before = System.currentTimeMillis();
         p.a.admin().scalableTopics().splitSegment(t, 0);
         awaitStarts(t, 0, 0x8000);
+        awaitClock(SelfCheck.LAST_SPLIT, before, both);
+        for (ReplicatedController c : both) {
+            assertThat((Long) SelfCheck.LAST_MERGE.get(c)).as("nothing is merged yet").isLessThan(before);
+        }
+        long split = System.currentTimeMillis();
         try (Traffic x = Traffic.start(p.a, t, 50, 0, 1000); Traffic y = Traffic.start(p.b, t, 50, 1_000_000, 1000)) {
             x.more(500);
             Http.Answer asked = merge(p.a, t);
@@ -170,6 +222,7 @@ class ConvergenceTest {
             assertThat(Layouts.starts(p.b, t)).containsExactly(0, 0x8000);
             merge(p.b, t);
             awaitStarts(t, 0);
+            awaitClock(SelfCheck.LAST_MERGE, split, both);
             x.more(500);
             y.more(500);
             x.finish();

@@ -26,7 +26,7 @@ final class ConvergeMetrics implements PrometheusRawMetricsProvider {
     private final ReplicatedScalableTopicService service;
 
     /** One peer of one topic; {@code status} is its PeerConvergence. */
-    private record Peer(String topic, String cluster, JsonNode status) {
+    record Peer(String topic, String cluster, JsonNode status) {
         double behind() {
             return StreamSupport.stream(status.path("diverged").spliterator(), false)
                     .filter(d -> d.path("localIsCoarser").asBoolean()).count();
@@ -36,8 +36,8 @@ final class ConvergeMetrics implements PrometheusRawMetricsProvider {
             return status.path("lagMillis").asLong() / MILLIS;
         }
 
-        double ageSeconds() {
-            return status.path("ageMillis").asLong() / MILLIS;
+        double silentSeconds() {
+            return status.path("silentMillis").asLong() / MILLIS;
         }
 
         double refused() {
@@ -60,8 +60,9 @@ final class ConvergeMetrics implements PrometheusRawMetricsProvider {
         byCluster(out, "pulsar_georep_convergence_lag_seconds", "Time since a peer's layout differs, until it is "
                 + "folded in and drained; else how long the last difference lasted. The longest of all.", byCluster,
                 Peer::lagSeconds, true);
-        byCluster(out, "pulsar_georep_peer_state_age_seconds", "Age of the oldest last state of a peer.", byCluster,
-                Peer::ageSeconds, true);
+        byCluster(out, "pulsar_georep_peer_state_age_seconds", "Age of the oldest last state of a peer; of one that "
+                + "has told none since the leader here leads, the time since then. 0 where it takes no part.",
+                byCluster, Peer::silentSeconds, true);
         byCluster(out, "pulsar_georep_layouts_refused", "Topics whose layout here or at a peer is not followed by the "
                 + "other: the caps or routing profiles differ.", byCluster, Peer::refused, false);
         exchanges(out);

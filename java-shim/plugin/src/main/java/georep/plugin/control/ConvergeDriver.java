@@ -43,6 +43,8 @@ public final class ConvergeDriver {
     private static final long TOGETHER_MILLIS = 5_000;
     private static final long FIRST_DRAIN_MILLIS = 500;
     private static final long MAX_DRAIN_MILLIS = 30_000;
+    /** The convergence lag is not told longer than it was by more than this part of it. */
+    private static final long DRAIN_PART = 8;
 
     private final String topic;
     private final ConvergeHost host;
@@ -237,27 +239,31 @@ public final class ConvergeDriver {
         long e = parse(record).path("epoch").asLong();
         if (e != epoch) {
             epoch = e;
-            step("drained", JSON.getNodeFactory().booleanNode(false));
-            askDrained(e, FIRST_DRAIN_MILLIS);
+            askDrained(e, System.nanoTime());
         }
     }
 
-    private void askDrained(long forEpoch, long pause) {
+    /**
+     * The owners of sealed segments are other brokers, and nobody tells when the last of them is drained. What drains
+     * at once is asked for often; what takes long, as when a remote is down, costs a call in half a minute.
+     */
+    private void askDrained(long forEpoch, long sinceNanos) {
+        long waited = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sinceNanos);
         executor.schedule(() -> serial.execute(() -> {
             if (closed || epoch != forEpoch) {
                 return;
             }
-            host.drained().whenComplete((yes, e) -> serial.execute(() -> {
+            host.drained(forEpoch).whenComplete((yes, e) -> serial.execute(() -> {
                 if (epoch != forEpoch) {
                     return; // sealed more meanwhile, and asks again
                 }
                 if (e == null && yes) {
                     step("drained", JSON.getNodeFactory().booleanNode(true));
                 } else {
-                    askDrained(forEpoch, Math.min(MAX_DRAIN_MILLIS, pause * 2));
+                    askDrained(forEpoch, sinceNanos);
                 }
             }));
-        }), pause, TimeUnit.MILLISECONDS);
+        }), Math.min(MAX_DRAIN_MILLIS, Math.max(FIRST_DRAIN_MILLIS, waited / DRAIN_PART)), TimeUnit.MILLISECONDS);
     }
 
     /** After every burst of events: what the machine wants. */

@@ -15,6 +15,6 @@ public interface ConvergeHost {
     /** One ConvergeMutation, all of it or nothing; the record that is stored then. */
     CompletableFuture<String> change(JsonNode mutation);
 
-    /** Whether no sealed segment has a backlog left towards any remote. */
-    CompletableFuture<Boolean> drained();
+    /** Whether no segment that the layout of this epoch has sealed has a backlog left towards any remote. */
+    CompletableFuture<Boolean> drained(long epoch);
 }

@@ -51,6 +51,7 @@ public final class TopicConvergence implements ConvergeHost {
     private volatile ConvergeDriver driver;
     private volatile boolean termRaised;
     private volatile CompletableFuture<Void> ended = CompletableFuture.completedFuture(null); // the driver before
+    private volatile SealedBacklog sealed; // of the layout that was asked about last; null: none was by this leader
     private ScheduledFuture<?> looks; // guarded by this
     private final MetadataPathListener deletion = new MetadataPathListener() {
         @Override
@@ -136,6 +137,7 @@ public final class TopicConvergence implements ConvergeHost {
         ScheduledExecutorService executor = pulsar.getExecutor();
         ConvergeDriver d = new ConvergeDriver(topic().toString(), cluster(), plugin.config(), plugin.profile(), this,
                 PeerExchange.of(plugin), executor);
+        sealed = null;
         d.stored(json(m));
         d.members(members(r));
         d.policy(view.maxSegments(), MAX_BUCKETS, view.cold());
@@ -276,8 +278,17 @@ public final class TopicConvergence implements ConvergeHost {
     }
 
     @Override
-    public CompletableFuture<Boolean> drained() {
-        return new SealedBacklog(pulsar, topic()).drained(controller.getLayout().join(), controller.pins());
+    public CompletableFuture<Boolean> drained(long epoch) {
+        SegmentLayout layout = controller.getLayout().join();
+        if (layout.getEpoch() != epoch) { // not taken over yet, or not told to the machine yet
+            return CompletableFuture.completedFuture(false);
+        }
+        SealedBacklog b = sealed;
+        if (b == null || b.epoch() != epoch) {
+            b = new SealedBacklog(pulsar, topic(), epoch);
+            sealed = b;
+        }
+        return b.drained(layout, controller.pins());
     }
 
     private static String json(ScalableTopicMetadata m) {
