@@ -33,14 +33,5 @@ if git grep -n -I -E '(^|[^A-Za-z0-9_.])/(work|root|home)/[A-Za-z]' -- . ':!buil
     bad=1
 fi
 
-# README's table holds exactly the keys that the plugin reads
-keys() { sort -u | grep -v '^$'; }
-config=java-shim/plugin/src/main/java/georep/plugin/GeorepConfig.java
-if [ -f "$config" ] && ! diff <(grep -oE '"georep[A-Z][A-Za-z]+"' "$config" | tr -d '"' | keys) \
-    <(grep -oE '^\| `georep[A-Za-z]+`' README.md | tr -d '|` ' | keys); then
-    echo "README.md: the table of keys differs from $config (< plugin, > README)"
-    bad=1
-fi
-
 echo "${#sources[@]} sources"
 exit $bad

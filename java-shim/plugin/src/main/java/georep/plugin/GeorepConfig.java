@@ -2,22 +2,21 @@
 package georep.plugin;
 
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Properties;
-import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * The plugin's keys of broker.conf (all begin with {@code georep}). Immutable; a value that does not parse or is out of
  * its range is an error that names the key, and the plugin then starts nothing.
  */
 public final class GeorepConfig {
-    /** Defaults, in one place; README's table is made of these. */
     private static final long MIB = 1L << 20;
 
     private final Properties properties;
-    private final Set<String> known = new HashSet<>();
+    private final Map<String, String> defaults = new TreeMap<>(); // of every key that is read
 
     private final long rebatchBytesPerSecond;
     private final long rebatchBurstBytes;
@@ -96,8 +95,13 @@ public final class GeorepConfig {
 
     /** Keys that begin with georep and mean nothing here, sorted: a misspelt limit is a missing limit. */
     public List<String> unknownKeys() {
-        return properties.stringPropertyNames().stream().filter(k -> k.startsWith("georep") && !known.contains(k))
+        return properties.stringPropertyNames().stream().filter(k -> k.startsWith("georep") && !defaults.containsKey(k))
                 .sorted().toList();
+    }
+
+    /** Every key and what stands for it where it is not set; README's table says the same. */
+    Map<String, String> defaults() {
+        return Map.copyOf(defaults);
     }
 
     /** First pause before a refused or failed step is tried again, milliseconds; it doubles up to 64 times. */
@@ -257,14 +261,14 @@ public final class GeorepConfig {
         return requiredMembers;
     }
 
-    private String raw(String key) {
-        known.add(key);
+    private String raw(String key, String def) {
+        defaults.put(key, def);
         Object v = properties.get(key);
         return v == null || v.toString().isBlank() ? null : v.toString().trim();
     }
 
     private long number(String key, long def, long min, long max) {
-        String v = raw(key);
+        String v = raw(key, Long.toString(def));
         if (v == null) {
             return def;
         }
@@ -281,7 +285,7 @@ public final class GeorepConfig {
     }
 
     private String choice(String key, String def, String... allowed) {
-        String v = raw(key);
+        String v = raw(key, def);
         if (v == null) {
             return def;
         }
@@ -293,7 +297,7 @@ public final class GeorepConfig {
     }
 
     private List<String> list(String key) {
-        String v = raw(key);
+        String v = raw(key, "");
         return v == null ? List.of() : Arrays.stream(v.split(",")).map(String::trim).filter(s -> !s.isEmpty()).toList();
     }
 }
