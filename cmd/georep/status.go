@@ -52,8 +52,9 @@ PARKED     entries that wait for an operator, see georep parked
 VERBATIM … what became of entries since the segment was loaded: sent as they are,
            unbatched, without keys, cut into parts, not to be sent
 
-Above it, remotes that a pattern of the namespace keeps the topic from. Below it, what
-went wrong last. Then the slow path's budget of each broker.
+Above it, remotes that a pattern of the namespace keeps the topic from. Below it, where
+there is a backlog, what went wrong last, and for how long in all the segment has waited
+for the slow path's budget. Then that budget of each broker.
 ` + connectionHelp + `
   --watch          again every --interval, until interrupted; with --json a line each
   --all            sealed segments that are drained, too

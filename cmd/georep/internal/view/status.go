@@ -57,13 +57,14 @@ type Segment struct {
 
 // Remote is the replication of a segment to one remote.
 type Remote struct {
-	RemoteStatus string
-	Backlog      Number
-	DelaySeconds Number
-	Stalled      bool
-	Trouble      string
-	GateOpen     bool
-	Window       *Window
+	RemoteStatus    string
+	Backlog         Number
+	DelaySeconds    Number
+	Stalled         bool
+	Trouble         string
+	ThrottledMillis Number // for how long it has waited for the budget
+	GateOpen        bool
+	Window          *Window
 }
 
 // Window is georep.v1.WindowStatus, as far as it is printed.

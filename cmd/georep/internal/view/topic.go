@@ -91,6 +91,9 @@ func (r *Remote) notes(remote string, matters bool) []string {
 	if matters && r.Trouble != "" && r.Trouble != r.RemoteStatus {
 		out = append(out, "last trouble: "+r.Trouble)
 	}
+	if waited := int64(r.ThrottledMillis) / 1000; matters && waited > 0 {
+		out = append(out, "has waited "+Seconds(waited)+" for the budget")
+	}
 	if r.Window == nil || len(r.Window.Parked) == 0 {
 		return out
 	}

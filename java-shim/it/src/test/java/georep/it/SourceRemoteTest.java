@@ -117,6 +117,32 @@ class SourceRemoteTest {
         return (long) n;
     }
 
+    /** A segment whose batches wait for the slow path's budget says for how long, in its status and in /metrics. */
+    @Test
+    void waitsForTheBudgetAreTold() throws Exception {
+        try (Cluster slow = ClusterSpec.named("cluster-slow").apart().key("georepSlowPathBytesPerSecond", 2000)
+                .key("georepSlowPathBurstBytes", 1).start(Dirs.fresh())) {
+            Federation.introduce(slow, b);
+            Federation.of("slow/ns", slow, b);
+            String t = "topic://slow/ns/x";
+            Federation.topic(t, 1, slow);
+            Federation.topic(t, 2, b);
+            for (int i = 0; i < 10; i++) { // each a batch or more
+                Publish.v5(slow, t, 20 * i, 20 * (i + 1), 10);
+            }
+            assertCopied(slow, b, t);
+            assertThat(counter(slow, b, "rebatched")).isGreaterThanOrEqualTo(10);
+            JsonNode s = status(slow, t).get(0);
+            long waited = s.path("throttledMillis").asLong();
+            assertThat(waited).as("%s", s).isGreaterThan(1000);
+            String start = "pulsar_georep_segment_throttled_seconds_total{cluster=\"cluster-slow\","
+                    + "namespace=\"slow/ns\",topic=\"" + t + "\",segment=\"0\",remote_cluster=\"cluster-b\"} ";
+            Awaitility.await().atMost(Duration.ofSeconds(40)).untilAsserted(() -> // the broker keeps a page for a while
+                    assertThat(Http.get(slow.broker, "/metrics/", null).body().lines())
+                            .contains(start + waited / 1000.0));
+        }
+    }
+
     @Test
     void earliestAfterLatestSendsTheOldEntries() throws Exception {
         Federation.create("start-at/ns", a, b);

@@ -72,11 +72,19 @@ class SourceReplicationTest {
         Awaitility.await().atMost(Duration.ofSeconds(40)).untilAsserted(() -> { // the broker keeps a page for a while
             assertThat(metric("pulsar_georep_entries_total", "rebatched")).isGreaterThan(before);
             assertThat(metric("pulsar_georep_bytes_total", "rebatched")).isPositive();
+            assertThat(ofSegment(t, "entries_total", ",path=\"rebatched\"")).isPositive();
+            assertThat(ofSegment(t, "entries_total", ",path=\"rebatched\"")).as("nothing else re-batches meanwhile")
+                    .isEqualTo(metric("pulsar_georep_entries_total", "rebatched") - before);
+            assertThat(ofSegment(t, "bytes_total", ",path=\"rebatched\"")).isPositive();
+            assertThat(ofSegment(t, "entries_total", ",path=\"skipped\"")).isZero();
+            assertThat(ofSegment(t, "throttled_seconds_total", "")).isNotNegative();
         });
         List<String> lines = metrics();
         for (String name : List.of("entries_total", "bytes_total", "parts_total", "parked", "backlog", "delay_seconds",
                 "stalled", "blocked", "sealed_pinned", "segments", "budget_tokens", "budget_slots_in_use",
-                "budget_waiting", "budget_in_flight_bytes")) {
+                "budget_waiting", "budget_in_flight_bytes", "segment_backlog", "segment_delay_seconds",
+                "segment_stalled", "segment_entries_total", "segment_bytes_total",
+                "segment_throttled_seconds_total")) {
             String full = "pulsar_georep_" + name + " ";
             assertThat(lines.stream().filter(l -> l.startsWith("# HELP " + full))).as(name).hasSize(1);
             assertThat(lines.stream().filter(l -> l.startsWith("# TYPE " + full))).as(name).hasSize(1);
@@ -92,6 +100,14 @@ class SourceReplicationTest {
         String start = name + "{cluster=\"cluster-a\",remote_cluster=\"cluster-b\",path=\"" + path + "\"} ";
         return metrics().stream().filter(l -> l.startsWith(start)).mapToLong(l ->
                 Long.parseLong(l.substring(start.length()).trim())).sum();
+    }
+
+    /** Of the topic's first segment. */
+    private double ofSegment(String topic, String name, String label) throws Exception {
+        String start = "pulsar_georep_segment_" + name + "{cluster=\"cluster-a\",namespace=\"" + SourcePair.NS
+                + "\",topic=\"" + topic + "\",segment=\"0\",remote_cluster=\"cluster-b\"" + label + "} ";
+        return metrics().stream().filter(l -> l.startsWith(start)).mapToDouble(l ->
+                Double.parseDouble(l.substring(start.length()).trim())).findFirst().orElse(-1);
     }
 
     @Test

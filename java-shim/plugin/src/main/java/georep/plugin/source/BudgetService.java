@@ -24,13 +24,16 @@ final class BudgetService implements AutoCloseable {
         void roomAgain();
     }
 
+    /** @param waited for a slot and tokens */
+    private record Registered(Client client, WaitClock waited) { }
+
     private final Budget budget;
     private final ScheduledExecutorService timer;
     private final long startNanos = System.nanoTime();
     private final AtomicLong keys = new AtomicLong();
     private final AtomicInteger remoteNumbers = new AtomicInteger();
     private final Map<String, Integer> remotes = new ConcurrentHashMap<>();
-    private final Map<Long, Client> clients = new ConcurrentHashMap<>();
+    private final Map<Long, Registered> clients = new ConcurrentHashMap<>();
     private final Map<Integer, Set<Client>> waitingForRoom = new ConcurrentHashMap<>();
     private long wakeAtNanos;
     private volatile boolean closing;
@@ -49,17 +52,17 @@ final class BudgetService implements AutoCloseable {
     /** A number for a new window. */
     long register(Client c) {
         long key = keys.incrementAndGet();
-        clients.put(key, c);
+        clients.put(key, new Registered(c, new WaitClock()));
         return key;
     }
 
     /** The window is gone: its slot or request is handed back. */
     void unregister(long key, int remote) {
-        Client c = clients.remove(key);
-        if (c != null) {
+        Registered r = clients.remove(key);
+        if (r != null) {
             Set<Client> waiting = waitingForRoom.get(remote);
             if (waiting != null) {
-                waiting.remove(c);
+                waiting.remove(r.client);
             }
             giveBack(key);
         }
@@ -67,13 +70,28 @@ final class BudgetService implements AutoCloseable {
     }
 
     void request(long key, int remote, long bytes) {
+        Registered r = clients.get(key);
+        if (r != null) {
+            r.waited.start(System.nanoTime());
+        }
         budget.request(key, remote, bytes);
         pump();
     }
 
+    /** Also of what was only asked for. */
     void giveBack(long key) {
         budget.giveBack(key);
+        Registered r = clients.get(key);
+        if (r != null) {
+            r.waited.stop(System.nanoTime());
+        }
         pump();
+    }
+
+    /** For how long the window has been kept from re-batching by the budget, in all; 0 where it is gone. */
+    long throttledMillis(long key) {
+        Registered r = clients.get(key);
+        return r == null ? 0 : TimeUnit.NANOSECONDS.toMillis(r.waited.total(System.nanoTime()));
     }
 
     /** Counts (or, negative, takes off) bytes of entries read for a remote, and of payloads in flight to it. */
@@ -126,9 +144,10 @@ final class BudgetService implements AutoCloseable {
         long now = System.nanoTime() - startNanos;
         budget.advance(now);
         long wake = budget.granted(key -> {
-            Client c = clients.get(key);
-            if (c != null) {
-                c.granted();
+            Registered r = clients.get(key);
+            if (r != null) {
+                r.waited.stop(System.nanoTime());
+                r.client.granted();
             } else {
                 budget.giveBack(key);
             }

@@ -57,6 +57,9 @@ public final class ReplicationStatus {
         /** Where the cursor stood when the last of them was found, "ledger:entry"; empty where there is none. */
         String horizon();
 
+        /** For how long this session has waited for the slow path's budget, a slot or tokens, in all. */
+        long throttledMillis();
+
         /** Seconds since something was stored or deleted last. */
         long secondsWithoutProgress();
 
@@ -116,13 +119,20 @@ public final class ReplicationStatus {
         Map<String, Map<String, Long>> totals = new TreeMap<>();
         retired.addTo(totals);
         for (Replicator r : replicators) {
-            String json = r.windowStatusJson();
-            if (json != null) {
-                Map<String, Long> m = totals.computeIfAbsent(r.remote(), k -> new TreeMap<>());
-                RetiredCounters.each(parse(json), (name, value) -> m.merge(name, value, Long::sum));
-            }
+            Map<String, Long> m = totals.computeIfAbsent(r.remote(), k -> new TreeMap<>());
+            counters(r).forEach((name, value) -> m.merge(name, value, Long::sum));
         }
         return totals;
+    }
+
+    /** The counters of a replicator's window, by name, those that are not zero; none where it has no window. */
+    static Map<String, Long> counters(Replicator r) {
+        Map<String, Long> m = new TreeMap<>();
+        String json = r.windowStatusJson();
+        if (json != null) {
+            RetiredCounters.each(parse(json), m::put);
+        }
+        return m;
     }
 
     RetiredCounters retired() {
@@ -136,7 +146,8 @@ public final class ReplicationStatus {
 
     /**
      * A topic's replicators on this broker: [{segment, segmentTopic, remote, remoteStatus, backlog, delaySeconds,
-     * connected, stalled, trouble, lapsed, horizon, window: WindowStatus}]. delaySeconds is -1 where it is not known.
+     * connected, stalled, trouble, throttledMillis, lapsed, horizon, window: WindowStatus}]. delaySeconds is -1 where
+     * it is not known.
      */
     public ArrayNode topic(TopicName topic) {
         ArrayNode out = mapper().createArrayNode();
@@ -164,6 +175,7 @@ public final class ReplicationStatus {
             n.put("stallReason", stallReason(r));
         }
         n.put("trouble", r.trouble());
+        n.put("throttledMillis", r.throttledMillis());
         if (r.lapsed() > 0) {
             n.put("lapsed", r.lapsed());
             n.put("horizon", r.horizon());

@@ -234,6 +234,11 @@ public final class SegmentSession {
         return driver.oldestPublishTime();
     }
 
+    /** For how long it has waited for the slow path's budget, in all. */
+    public long throttledMillis() {
+        return driver.throttledMillis();
+    }
+
     public long secondsWithoutProgress() {
         return TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - driver.progressNanos());
     }

@@ -17,9 +17,9 @@ import org.apache.pulsar.common.util.SimpleTextOutputStream;
  */
 public final class SourceMetrics implements PrometheusRawMetricsProvider {
     /** Names of the window's counters by metric and path label. */
-    private static final Map<String, String> ENTRIES = paths("verbatim", "single", "unkeyed", "rebatched", "dropped",
+    static final Map<String, String> ENTRIES = paths("verbatim", "single", "unkeyed", "rebatched", "dropped",
             "skipped");
-    private static final Map<String, String> BYTES = Map.of("verbatim", "verbatimBytes", "single", "singleBytes",
+    static final Map<String, String> BYTES = Map.of("verbatim", "verbatimBytes", "single", "singleBytes",
             "unkeyed", "unkeyedBytes", "rebatched", "partBytes");
 
     private final SourceBroker broker;

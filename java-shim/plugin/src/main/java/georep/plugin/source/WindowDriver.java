@@ -19,7 +19,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.bookkeeper.mledger.Position;
 import org.apache.pulsar.client.impl.VerbatimProducer.Outcome;
 import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
-import org.apache.pulsar.common.util.ObjectMapperFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -499,13 +498,9 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
 
     /** What is held is stored and waits for the last chunk of its message: nothing but reading on ends that. */
     private boolean waitsForChunks() {
-        try {
-            JsonNode s = ObjectMapperFactory.getMapper().reader().readTree(window.statusJson());
-            String reason = s.path("reason").asText();
-            return s.path("openUnits").asLong() > 0 && (reason.isEmpty() || reason.equals("chunks"));
-        } catch (java.io.IOException e) {
-            throw new java.io.UncheckedIOException(e); // the library's own JSON
-        }
+        JsonNode s = ReplicationStatus.parse(window.statusJson());
+        String reason = s.path("reason").asText();
+        return s.path("openUnits").asLong() > 0 && (reason.isEmpty() || reason.equals("chunks"));
     }
 
     // ---- time
@@ -593,8 +588,11 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         return progressNanos;
     }
 
+    long throttledMillis() {
+        return budget.throttledMillis(budgetKey);
+    }
+
     String trouble() {
         return trouble;
     }
-
 }

@@ -10,6 +10,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -65,6 +66,30 @@ class BudgetServiceTest {
         b.close();
     }
 
+    /** What is withdrawn was waited for, too, and a wait that goes on counts already. */
+    @Test
+    void waitsAddUp() {
+        BudgetService b = budget("georepSlowPathConcurrency", "1");
+        int remote = b.remote("b");
+        Window one = new Window();
+        long k1 = b.register(one);
+        long k2 = b.register(new Window());
+        b.request(k1, remote, 1);
+        b.request(k2, remote, 1);
+        Awaitility.await().until(() -> b.throttledMillis(k2) > 20);
+        b.giveBack(k2);
+        long first = b.throttledMillis(k2);
+        b.request(k2, remote, 1);
+        Awaitility.await().until(() -> b.throttledMillis(k2) > first + 20);
+        b.unregister(k1, remote);
+        long granted = b.throttledMillis(k2);
+        b.giveBack(k2);
+        assertThat(b.throttledMillis(k2)).isEqualTo(granted);
+        b.unregister(k2, remote);
+        assertThat(b.throttledMillis(k2)).as("it is gone").isZero();
+        b.close();
+    }
+
     /** More than the bucket holds goes into debt; who comes next waits for time to pass, not for another event. */
     @Test
     void timeAloneBringsTheNextGrant() throws Exception {
@@ -82,6 +107,8 @@ class BudgetServiceTest {
         b.giveBack(k1);
         assertThat(two.granted.await(10, TimeUnit.SECONDS)).isTrue();
         assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - t0)).isGreaterThan(150);
+        assertThat(b.throttledMillis(k2)).as("it has waited for that").isGreaterThan(150);
+        assertThat(b.throttledMillis(k1)).as("it was served at once").isLessThan(150);
         b.unregister(k1, remote);
         b.unregister(k2, remote);
         b.close();

@@ -636,6 +636,12 @@ public class SegmentReplicator extends PersistentReplicator
     }
 
     @Override
+    public long throttledMillis() {
+        SegmentSession s = session;
+        return s == null ? 0 : s.throttledMillis();
+    }
+
+    @Override
     public boolean connected() {
         return isConnected();
     }
