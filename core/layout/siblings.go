@@ -36,13 +36,32 @@ func (g SplitLog) Record(l *Layout, ops []Op) SplitLog {
 			continue
 		}
 		if p := l.Get(op.Parents[0]); p != nil {
+			at := make([]uint16, 0, len(op.Children))
 			for _, c := range op.Children[1:] {
-				more = append(more, Cut{At: c.Range.Start, Parent: p.Range})
+				at = append(at, c.Range.Start)
 			}
+			more = more.cut(p.Range, at)
 		}
 	}
 	slices.SortFunc(more, compareCuts)
 	return g.Join(more)
+}
+
+// cut appends what a split of r at the boundaries given, rising, is to be undone by.
+// Where the midpoint of r is one of them, r was cut there first, and then its halves were:
+// so did the cluster that this one follows in one step, and what was merged in another
+// order would not nest with it any more. Else all pieces are halves of one another.
+func (g SplitLog) cut(r Range, at []uint16) SplitLog {
+	mid, ok := Midpoint(r)
+	i, found := slices.BinarySearch(at, mid)
+	if !ok || !found {
+		for _, b := range at {
+			g = append(g, Cut{At: b, Parent: r})
+		}
+		return g
+	}
+	g = append(g.cut(Range{r.Start, mid - 1}, at[:i]), Cut{At: mid, Parent: r})
+	return g.cut(Range{mid, r.End}, at[i+1:])
 }
 
 // Join returns what both logs know. Commutative, associative, idempotent.
@@ -101,7 +120,7 @@ func (g SplitLog) Find(at uint16) (Cut, bool) {
 // a dyadic range (start a multiple of its width, a power of two).
 //
 // Halves may have been cut further and merged again. Pieces of a split in
-// several pieces are halves of one another.
+// several pieces are halves of one another where no midpoint cut comes between.
 func (g SplitLog) Siblings(s Shape, boundary uint16) error {
 	i, found := slices.BinarySearch(s.Starts, boundary)
 	if !found || i == 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -37,6 +38,26 @@ func (n *node) leaves() []*node {
 		out = append(out, k.leaves()...)
 	}
 	return out
+}
+
+// cut gives a leaf children: two where one of the cuts is its midpoint, which are cut
+// further then, else as many as there are pieces.
+func (n *node) cut(cuts []uint16) {
+	if mid, ok := Midpoint(n.r); ok && slices.Contains(cuts, mid) {
+		i := slices.Index(cuts, mid)
+		n.kids = []*node{{r: Range{n.r.Start, mid - 1}}, {r: Range{mid, n.r.End}}}
+		n.kids[0].cut(cuts[:i])
+		n.kids[1].cut(cuts[i+1:])
+	} else if len(cuts) > 0 {
+		starts := append([]uint16{n.r.Start}, cuts...)
+		for i, at := range starts {
+			end := n.r.End
+			if i+1 < len(starts) {
+				end = starts[i+1] - 1
+			}
+			n.kids = append(n.kids, &node{r: Range{at, end}})
+		}
+	}
 }
 
 // merge joins the two neighbours at the boundary; a node left with one child is that range again.
@@ -71,6 +92,9 @@ func TestSiblingsAgainstTree(t *testing.T) {
 				for h := int(leaf.r.Start) + 1; h <= int(leaf.r.End) && len(cuts) < 3; h += 1 + r.IntN(width(leaf.r)) {
 					cuts = append(cuts, uint16(h))
 				}
+				if ok && r.IntN(2) == 0 { // what is cut deeper at once
+					cuts = slices.Compact(slices.Sorted(slices.Values(append(cuts, mid))))
+				}
 			}
 			if r.IntN(3) == 0 { // merge instead
 				s, _ := ShapeOf(l)
@@ -87,7 +111,6 @@ func TestSiblingsAgainstTree(t *testing.T) {
 				s, _ = ShapeOf(l)
 				g = g.Keep(s)
 			} else if len(cuts) > 0 {
-				starts := append([]uint16{leaf.r.Start}, cuts...)
 				s, _ := ShapeOf(l)
 				ops, err := Plan(l, mustJoin(t, s, shape(append([]uint16{0}, cuts...), nil)))
 				if err != nil {
@@ -97,13 +120,7 @@ func TestSiblingsAgainstTree(t *testing.T) {
 				if l, err = Apply(l, ops, 1000*step+1000, 0); err != nil {
 					t.Fatal(err)
 				}
-				for i, at := range starts {
-					end := leaf.r.End
-					if i+1 < len(starts) {
-						end = starts[i+1] - 1
-					}
-					leaf.kids = append(leaf.kids, &node{r: Range{at, end}})
-				}
+				leaf.cut(cuts)
 			}
 			if err := g.Check(); err != nil {
 				t.Fatal(err)
