@@ -22,23 +22,11 @@ func (w *World) chaos() {
 		if k := c.leader; k != nil {
 			w.tracef("%s loses its leader", c)
 			k.stop()
-			w.after(w.rng.Int64N(15_000), func() {
-				if c.leader == nil {
-					c.elect()
-				}
-			})
+			w.replace(c.site)
 		}
 	case w.chance("broker-crash", 0.1):
 		c.site.brokers[w.rng.IntN(len(c.site.brokers))].crash()
-		for _, t := range w.topics {
-			if o := t.find(c.name); o.leader == nil {
-				w.after(w.rng.Int64N(15_000), func() {
-					if o.leader == nil {
-						o.elect()
-					}
-				})
-			}
-		}
+		w.replace(c.site)
 	case w.chance("stale-leader", 0.15): // it goes on, and does not know
 		if k := c.leader; k != nil {
 			c.leader = nil
@@ -70,6 +58,19 @@ func (w *World) chaos() {
 		}
 	}
 	w.after(w.rng.Int64N(12_000), w.chaos)
+}
+
+// replace lets the topics of a site that have no leader elect one, before long.
+func (w *World) replace(s *site) {
+	for _, t := range w.topics {
+		if c := t.find(s.name); c.leader == nil {
+			w.after(w.rng.Int64N(15_000), func() {
+				if c.leader == nil {
+					c.elect()
+				}
+			})
+		}
+	}
 }
 
 // policy lets a cluster's own policy and operator wish for something.

@@ -49,14 +49,16 @@ func (k *controller) run() {
 			break
 		}
 		for i := range actions {
+			if k.dies("crash-at-action", 0.001) {
+				break // what it would have done next is never done
+			}
 			w.events++
 			k.do(&actions[i])
 		}
 	}
-	if !k.alive {
+	if k.b.run(); !k.alive {
 		return
 	}
-	k.b.run()
 	if at := k.m.WakeAt(); at >= 0 && (k.wake < 0 || at < k.wake) {
 		k.wake = at
 		w.after(at-w.now, func() {
@@ -123,6 +125,9 @@ func (k *controller) mutate(token uint64, mu *converge.Mutation) {
 		}
 		return
 	}
+	if k.dies("crash-after-commit", 0.01) {
+		return // the store has it, and nobody has been told
+	}
 	if w.chance("store-ambiguous", 0.03) { // stored, and the answer was lost
 		k.m.Store(w.now, c.store)
 		k.m.MutationFailed(w.now, token, "connection lost")
@@ -151,7 +156,9 @@ func (k *controller) reload() {
 func (k *controller) resign() {
 	c := k.c
 	k.m.Resign(c.w.now)
-	k.run()
+	if k.run(); !k.alive {
+		return
+	}
 	if !c.w.chance("not-forgotten", 0.5) {
 		k.b.out.Forget(c.w.now, c.topic.name)
 		k.b.in.Forget(c.w.now, c.topic.name)
@@ -159,6 +166,23 @@ func (k *controller) resign() {
 	}
 	k.stop()
 	c.retired = append(c.retired, k)
+}
+
+// dies lets the controller crash where it is, at times with its broker and all that
+// runs there. It says whether it did.
+func (k *controller) dies(name string, p float64) bool {
+	w := k.c.w
+	if !w.chance(name, p) {
+		return false
+	}
+	w.tracef("%s of term %d: %s", k.c, k.term, name)
+	if w.rng.IntN(3) == 0 {
+		k.b.crash()
+	} else {
+		k.stop()
+	}
+	w.replace(k.c.site)
+	return true
 }
 
 // stop takes the controller out, without a word to its machine.

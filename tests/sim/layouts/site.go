@@ -82,6 +82,16 @@ func (b *broker) crash() {
 	b.start()
 }
 
+// dies lets the broker crash before what it would do next, and says whether this life
+// of it is over.
+func (b *broker) dies(life int) bool {
+	if b.lives == life && b.site.w.chance("broker-crash-at-action", 0.0005) {
+		b.crash()
+		b.site.w.replace(b.site)
+	}
+	return b.lives != life
+}
+
 // tally counts what the sender did in this life.
 func (b *broker) tally() {
 	for _, p := range b.out.Status(b.site.w.now) {
@@ -115,6 +125,9 @@ func (b *broker) run() {
 			break
 		}
 		for i := range out {
+			if b.dies(life) {
+				return
+			}
 			w.events++
 			if out[i].Call != nil {
 				b.call(out[i].Call)
@@ -123,6 +136,9 @@ func (b *broker) run() {
 			}
 		}
 		for i := range in {
+			if b.dies(life) {
+				return
+			}
 			w.events++
 			if d := in[i].Deliver; d != nil {
 				b.deliver(d)
@@ -130,6 +146,9 @@ func (b *broker) run() {
 				b.respond(in[i].Respond)
 			}
 		}
+	}
+	if b.lives != life {
+		return
 	}
 	for _, at := range []int64{b.out.WakeAt(), b.in.WakeAt()} {
 		if at >= 0 && (b.wake < 0 || at < b.wake) {

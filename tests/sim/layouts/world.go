@@ -66,7 +66,8 @@ func New(seed uint64, emit func(string)) *World {
 		stale: map[*converge.State]bool{}, acked: map[ack]bool{}}
 	w.rate = []float64{0.2, 1, 1, 2}[w.rng.IntN(4)]
 	w.callStates, w.callBytes, w.gather = 1+w.rng.IntN(4), 1+w.rng.IntN(80), []int64{0, 50, 500, 3000}[w.rng.IntN(4)]
-	n := 2 + w.rng.IntN(3) + w.rng.IntN(2)*w.rng.IntN(3)
+	n := 2 + w.rng.IntN(3) + w.rng.IntN(2)*w.rng.IntN(4)
+	w.count(fmt.Sprintf("branch clusters-%d", n))
 	for i := range n {
 		at := newSite(w, string(rune('a'+i)))
 		w.sites = append(w.sites, at)
