@@ -42,6 +42,8 @@ func (w *World) chaos() {
 		link := [2]string{c.name, o.name}
 		w.cut[link] = true
 		w.after(w.rng.Int64N(120_000), func() { delete(w.cut, link) })
+	case w.isMember(c.name) && len(w.members) > 1 && w.chance("member-left", 0.04):
+		w.leave(c.site)
 	case w.chance("recreated", 0.02):
 		w.tracef("%s deletes its topic and makes it again", c)
 		for _, k := range slices.Clone(c.controllers) {
@@ -144,7 +146,7 @@ func (w *World) settle() {
 	w.tracef("calm")
 	w.cut = map[[2]string]bool{}
 	for _, s := range w.sites {
-		w.join(s)
+		w.join(s, "back")
 		s.supported = s.supported || s.half
 	}
 	for _, c := range w.clusters {

@@ -66,14 +66,14 @@ func (k *controller) checkMutation(mu *converge.Mutation) {
 	k.checkCaps(before, after)
 	switch mu.Why {
 	case converge.WhyPolicy:
-		for _, name := range w.members {
+		for _, name := range c.site.members {
 			if name != c.name && !k.heard[name] && w.now < k.ledAt+60_000 {
 				w.fail(check.LeaderWaits, "cluster %s splits %d ms after its election, without a word of %s", c.name,
 					w.now-k.ledAt, name)
 			}
 		}
 	case converge.WhyFold:
-		for _, name := range w.members {
+		for _, name := range c.site.members {
 			if name != c.name && !k.called[name] && w.now < k.ledAt+60_000 {
 				w.fail(check.LeaderWaits, "cluster %s folds %d ms after its election, and no call to %s has ended", c.name,
 					w.now-k.ledAt, name)
@@ -146,7 +146,7 @@ func (k *controller) checkMerge(before, after layout.Shape) {
 		log = log.Join(s.Splits)
 	}
 	consent := func(what string, lets func(s *converge.State) bool) {
-		for _, name := range w.members {
+		for _, name := range c.site.members {
 			s := k.got[name]
 			if name == c.name || s == nil && k.without[name] || s != nil && s.Shape.Profile != c.profile {
 				continue // takes no part

@@ -128,7 +128,7 @@ func (c *cluster) elect() {
 	k.version = c.version
 	k.m.SetCaps(c.w.now, c.caps)
 	k.m.Store(c.w.now, c.store)
-	k.m.Members(c.w.now, c.w.members)
+	k.m.Members(c.w.now, c.site.members)
 	k.m.Cold(c.w.now, c.coldSet())
 	k.m.Lead(c.w.now, c.term)
 	k.run()

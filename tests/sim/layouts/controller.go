@@ -3,6 +3,9 @@
 package layouts
 
 import (
+	"maps"
+	"slices"
+
 	"georep/core/converge"
 	"georep/core/exchange"
 	"georep/tests/sim/check"
@@ -33,11 +36,20 @@ type controller struct {
 // busy says whether something is under way.
 func (k *controller) busy() bool { return k.mutates || len(k.open) > 0 }
 
+// members tells the machine the replication set as the site knows it. What it has heard
+// of those that left counts no more, should they come back.
 func (k *controller) members() {
-	if k.alive {
-		k.m.Members(k.c.w.now, k.c.w.members)
-		k.run()
+	if !k.alive {
+		return
 	}
+	left := func(name string) bool { return !slices.Contains(k.c.site.members, name) }
+	maps.DeleteFunc(k.got, func(name string, _ *converge.State) bool { return left(name) })
+	for _, of := range []map[string]bool{k.heard, k.without, k.called} {
+		maps.DeleteFunc(of, func(name string, _ bool) bool { return left(name) })
+	}
+	maps.DeleteFunc(k.pushed, func(p pushKey, _ *converge.State) bool { return left(p.peer) })
+	k.m.Members(k.c.w.now, k.c.site.members)
+	k.run()
 }
 
 // run does what the machine asks for.
@@ -295,7 +307,7 @@ func (k *controller) says(s *converge.State) {
 // hear keeps the latest state of a peer, as the rule says, for the checkers. Only an
 // answer tells of another life of its topic.
 func (k *controller) hear(s *converge.State, answer bool) {
-	if !k.c.w.isMember(s.Cluster) {
+	if !slices.Contains(k.c.site.members, s.Cluster) {
 		return
 	}
 	k.heard[s.Cluster] = true

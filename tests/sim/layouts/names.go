@@ -11,7 +11,8 @@ func Names() []string {
 	return []string{
 		"fault push-lost", "fault push-repeated", "fault push-delayed", "fault answer-lost", "fault one-way-cut",
 		"fault crash", "fault stale-leader", "fault stale-resigns", "fault led-before", "fault to-stale-leader",
-		"fault store-conflict", "fault store-failed", "fault store-ambiguous", "fault member-joined", "fault recreated",
+		"fault store-conflict", "fault store-failed", "fault store-ambiguous", "fault member-joined",
+		"fault member-left", "fault member-back", "fault member-told-late", "fault recreated",
 		"fault unsupported", "fault half-upgraded", "fault caps-changed", "fault incompatible",
 		"fault broker-crash", "fault replaced-in-place", "fault leader-unknown", "fault wrong-leader", "fault not-forgotten",
 		"fault crash-at-action", "fault crash-after-commit", "fault broker-crash-at-action", "fault store-slow", "fault outcome-lost", "branch response-busy",

@@ -15,8 +15,9 @@ import (
 type site struct {
 	w         *World
 	name      string
-	supported bool // answers calls
-	half      bool // does not, and makes some: one of its brokers lacks the plugin
+	supported bool     // answers calls
+	half      bool     // does not, and makes some: one of its brokers lacks the plugin
+	members   []string // the replication set, as it has been told there
 	brokers   []*broker
 }
 

@@ -31,7 +31,7 @@ type World struct {
 	sites    []*site
 	topics   []*topic
 	clusters []*cluster // of all topics
-	members  []string   // the replication set of all topics
+	members  []string   // the replication set of all topics, as it is
 	cut      map[[2]string]bool
 	rate     float64 // of faults
 	counts   map[string]uint64
@@ -72,10 +72,13 @@ func New(seed uint64, emit func(string)) *World {
 		at := newSite(w, string(rune('a'+i)))
 		w.sites = append(w.sites, at)
 		if i > 1 && w.rng.IntN(4) == 0 {
-			w.after(w.rng.Int64N(activeMillis), func() { w.join(at) })
+			w.after(w.rng.Int64N(activeMillis), func() { w.join(at, "joined") })
 		} else {
 			w.members = append(w.members, at.name)
 		}
+	}
+	for _, s := range w.sites {
+		s.members = slices.Clone(w.members)
 	}
 	for i := range []int{1, 1, 2, 3}[w.rng.IntN(4)] {
 		w.newTopic("topic://t/n/" + string(rune('x'+i)))
@@ -187,19 +190,40 @@ func (w *World) topic(name string) *topic {
 }
 
 // join adds a cluster to the replication set, live.
-func (w *World) join(s *site) {
+func (w *World) join(s *site, how string) {
 	if w.isMember(s.name) {
 		return
 	}
-	w.count("fault member-joined")
+	w.count("fault member-" + how)
 	w.members = append(w.members, s.name)
-	w.tracef("%s joins", s.name)
+	w.tracef("%s is %s", s.name, how)
 	w.tellMembers()
 }
 
+// leave takes a cluster out of the replication set for a while.
+func (w *World) leave(s *site) {
+	w.members = slices.DeleteFunc(w.members, func(name string) bool { return name == s.name })
+	w.tracef("%s has left", s.name)
+	w.tellMembers()
+	w.after(w.rng.Int64N(180_000), func() { w.join(s, "back") })
+}
+
+// tellMembers lets every site hear of the replication set, some later than others.
 func (w *World) tellMembers() {
-	for _, c := range w.clusters {
-		for _, k := range c.controllers {
+	for _, s := range w.sites {
+		if w.chance("member-told-late", 0.3) {
+			w.after(w.rng.Int64N(20_000), s.tellMembers)
+		} else {
+			s.tellMembers()
+		}
+	}
+}
+
+// tellMembers tells the controllers of a site what the replication set is by now.
+func (s *site) tellMembers() {
+	s.members = slices.Clone(s.w.members)
+	for _, t := range s.w.topics {
+		for _, k := range slices.Clone(t.find(s.name).controllers) {
 			k.members()
 		}
 	}
