@@ -25,7 +25,7 @@ type Machine struct {
 
 	peers  []*peer         // the other members of the replication set, by name
 	fresh  bool            // what is derived from layout, caps and peers' states is up to date:
-	log    layout.SplitLog // the own splits and the peers'
+	log    layout.SplitLog // the own splits and the peers', see [Machine.derive]
 	target layout.Shape    // what the own layout is to become, at least
 
 	cold []uint16
@@ -65,7 +65,7 @@ func (m *Machine) Ready() []Action {
 // of every leader before it; the driver stores it with the topic first.
 func (m *Machine) Lead(now int64, term uint64) {
 	m.at(now)
-	m.leading, m.term, m.gainedAt, m.own = true, term, m.now, nil
+	m.leading, m.term, m.gainedAt, m.own, m.log = true, term, m.now, nil, nil
 	m.mut, m.failures, m.holdUntil = nil, 0, 0
 	for _, p := range m.peers {
 		p.reset()
@@ -104,7 +104,7 @@ func (m *Machine) Store(now int64, l Local) {
 
 func (m *Machine) load(l Local) {
 	if m.local.Layout != nil && m.local.Instance != l.Instance { // another life of the topic: nobody knows it
-		m.own = nil
+		m.own, m.log = nil, nil
 		for _, p := range m.peers {
 			p.acked = nil
 		}
@@ -285,14 +285,22 @@ func (m *Machine) tellOwn() {
 
 // derive brings what follows from the layout, the caps and the peers' states up to
 // date, where one of these has changed.
+//
+// What a peer has told of a split is kept for as long as the boundary is here, also when
+// the peer has it no more. By that record the boundary may have been called cold; were it
+// forgotten with the peer's merge, which everybody agreed to, this cluster would need the
+// boundary again, and the peer would fold it back in, and merge it, for ever.
 func (m *Machine) derive() {
 	if m.fresh {
 		return
 	}
 	m.fresh = true
-	m.log = m.local.Splits
+	m.log = m.local.Splits.Join(m.log.Keep(m.shape))
+	if mutant.On(mutant.ConsentForgotten) {
+		m.log = m.local.Splits
+	}
 	for _, p := range m.peers {
-		if p.state != nil {
+		if m.compatible(p) {
 			m.log = m.log.Join(p.state.Splits)
 		}
 	}

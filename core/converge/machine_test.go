@@ -503,3 +503,34 @@ func TestPolicyIsAskedAnewOfANewBoundary(t *testing.T) {
 	r.m.Cold(6, []uint16{0x8000})
 	r.want("mutate-merge")
 }
+
+// TestConsentIsNotTakenBackByAMerge: a boundary may go by the record of a split that only
+// the peer has. When the peer has merged, which it may, its record is gone, and the
+// boundary stays cold here, or the peer would fold it back in.
+func TestConsentIsNotTakenBackByAMerge(t *testing.T) {
+	r := newRig(t, 0x5000, 0x8000)
+	r.want("push")
+	r.m.Answered(1, "b", r.last.Token, OK, "", state(1, 0x5000, 0x8000))
+	r.m.Cold(1, []uint16{0x5000})
+	if r.want(""); len(r.m.State().Cold) != 0 { // no halves of anything known
+		t.Fatalf("cold %v", r.m.State().Cold)
+	}
+	r.m.WishSplit(2, 1, 2) // keeps the store busy
+	r.want("mutate-policy")
+	told := version(state(0, 0x5000, 0x8000), 2, 1)
+	told.Splits, told.Cold = layout.SplitLog{{At: 0x5000, Parent: layout.Range{Start: 0, End: 0x7fff}}}, []uint16{0x5000}
+	r.m.Received(3, 1, told)
+	if r.want("answer-ok push"); !reflect.DeepEqual(r.last.State.Cold, []uint16{0x5000}) {
+		t.Fatalf("tells cold %v", r.last.State.Cold)
+	}
+	r.m.Received(4, 2, version(state(0, 0x8000), 3, 1)) // b has merged
+	if r.want("answer-ok"); !reflect.DeepEqual(r.last.State.Cold, []uint16{0x5000}) {
+		t.Fatalf("takes back what was cold: %v", r.last.State)
+	}
+	r.commit(5)
+	r.want("verdict-ok mutate-merge")
+	r.commit(6)
+	if r.starts() != "[0 32768 49152]" || len(r.m.State().Splits) != 1 {
+		t.Errorf("merged to %s, splits %v", r.starts(), r.m.State().Splits)
+	}
+}

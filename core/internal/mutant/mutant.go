@@ -51,6 +51,7 @@ const (
 	NewLeaderMerges        // converge: a new leader merges on what an earlier one had heard
 	NewLeaderFolds         // converge: a new leader folds before it has asked anybody
 	PushIsLatest           // converge: a new leader merges on what was only pushed to it
+	ConsentForgotten       // converge: what a peer told of a split goes with its boundary there
 	ExplicitCutUnlogged    // layout: an explicit split leaves no record
 	BucketsLowered         // layout: a join takes one side's buckets
 	AnswerMisrouted        // exchange: a topic gets the answer to another one's push
@@ -94,6 +95,7 @@ var names = [...]string{
 	NewLeaderMerges:     "new-leader-merges",
 	NewLeaderFolds:      "new-leader-folds",
 	PushIsLatest:        "push-is-latest",
+	ConsentForgotten:    "consent-forgotten",
 	ExplicitCutUnlogged: "explicit-cut-unlogged",
 	BucketsLowered:      "buckets-lowered",
 	AnswerMisrouted:     "answer-misrouted",

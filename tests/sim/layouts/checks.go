@@ -141,10 +141,7 @@ func (k *controller) checkFold(before, after layout.Shape) {
 // checkMerge wants everybody's consent for every boundary that goes.
 func (k *controller) checkMerge(before, after layout.Shape) {
 	c, w := k.c, k.c.w
-	log := c.store.Splits
-	for _, s := range k.got {
-		log = log.Join(s.Splits)
-	}
+	log := c.store.Splits.Join(k.learned.Keep(before))
 	consent := func(what string, lets func(s *converge.State) bool) {
 		for _, name := range c.site.members {
 			s := k.got[name]

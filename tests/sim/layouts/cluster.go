@@ -119,6 +119,7 @@ func (c *cluster) elect() {
 	}
 	k.alive, k.ledAt, k.term, k.wake = true, c.w.now, c.term, -1
 	k.got, k.heard = map[string]*converge.State{}, map[string]bool{}
+	k.learned = nil
 	k.without, k.called = map[string]bool{}, map[string]bool{}
 	k.open, k.pushed = map[uint64]*converge.State{}, map[pushKey]*converge.State{}
 	k.b = c.site.place(c.topic.name)

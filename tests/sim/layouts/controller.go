@@ -8,6 +8,7 @@ import (
 
 	"georep/core/converge"
 	"georep/core/exchange"
+	"georep/core/layout"
 	"georep/tests/sim/check"
 )
 
@@ -30,6 +31,7 @@ type controller struct {
 	heard   map[string]bool
 	without map[string]bool // peers that have no plugin
 	called  map[string]bool // peers to which a call of it has ended
+	learned layout.SplitLog // all that peers have told of splits of boundaries that are still here
 	mutates bool
 }
 
@@ -317,6 +319,9 @@ func (k *controller) hear(s *converge.State, answer bool) {
 	}
 	if newer(k.got[s.Cluster]) {
 		k.got[s.Cluster] = s
+		if s.Shape.Profile == k.c.profile {
+			k.learned = k.learned.Keep(k.c.shape()).Join(s.Splits)
+		}
 	}
 	if k == k.c.leader && newer(k.c.told[s.Cluster]) {
 		k.c.told[s.Cluster] = s
