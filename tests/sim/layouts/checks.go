@@ -31,18 +31,34 @@ func (c *cluster) checkCommit(before layout.Shape, mu *converge.Mutation) {
 			}
 		}
 	}
-	if !c.w.calm || c.w.now < c.w.calmAt+60_000 {
-		return
+	if c.w.calm {
+		c.checkMerged(before, after)
 	}
+}
+
+// checkMerged counts what is merged away in the calm, and wants it to stay away. Not in
+// the first minute: for so long calls that were made before the calm are on their way, a
+// split that was begun then may still be made, and who takes part only since then has not
+// been heard. Any of that may undo a merge that all had agreed to, before they are told
+// again that nobody needs it. But once: what comes back twice goes round for ever.
+func (c *cluster) checkMerged(before, after layout.Shape) {
 	for _, at := range before.Starts {
 		if !after.HasBoundary(at) {
-			c.merged[at] = true
+			c.w.count(MergedInCalm)
+			c.merged[at]++
 		}
 	}
 	for _, at := range after.Starts {
-		if c.merged[at] && !before.HasBoundary(at) && c.w.coldEverywhere(c, at) {
-			c.w.fail(check.MergeAgreed, "cluster %s: %d was merged away, and folded back", c.name, at)
+		n := c.merged[at]
+		if n == 0 || before.HasBoundary(at) || !c.w.coldEverywhere(c, at) {
+			continue
 		}
+		if n == 1 && c.w.now < c.w.calmAt+graceMillis {
+			c.w.count("branch merge-undone-early")
+			continue
+		}
+		c.w.count(SplitAgain)
+		c.w.fail(check.MergeAgreed, "cluster %s: %d was merged away %d times, and folded back", c.name, at, n)
 	}
 }
 

@@ -40,14 +40,14 @@ type cluster struct {
 	controllers []*controller // alive: the leader, and some that believe to be
 	retired     []*controller // have resigned and may be elected again
 	hot         map[uint16]bool
-	merged      map[uint16]bool            // in the calm
+	merged      map[uint16]int             // how often each boundary was, in the calm
 	told        map[string]*converge.State // the latest of every peer that any of its leaders was told while it led
 	lives       int
 }
 
 func newCluster(t *topic, at *site, p keyhash.Profile, segments int) *cluster {
 	w := at.w
-	c := &cluster{w: w, topic: t, site: at, name: at.name, profile: p, hot: map[uint16]bool{}, merged: map[uint16]bool{},
+	c := &cluster{w: w, topic: t, site: at, name: at.name, profile: p, hot: map[uint16]bool{}, merged: map[uint16]int{},
 		told: map[string]*converge.State{}}
 	c.caps = layout.Caps{MaxSegments: []int{8, 64, 64, 64, 64, 64}[w.rng.IntN(6)], MaxBuckets: []int{4, 64, 64, 64}[w.rng.IntN(4)]}
 	c.create(segments)

@@ -6,6 +6,12 @@ package layouts
 // of what the machines decide.
 const Fault = "fault "
 
+// What a run counts of the boundaries that were cold everywhere, once all is quiet.
+const (
+	MergedInCalm = "branch merged-in-calm"
+	SplitAgain   = "branch split-again" // has to stay at 0
+)
+
 // Names lists the faults and branches that many runs together have to meet.
 func Names() []string {
 	return []string{
@@ -24,7 +30,7 @@ func Names() []string {
 		"branch verdict-ok", "branch verdict-marked", "branch verdict-not-leader", "branch verdict-busy",
 		"branch verdict-waiting-for-peers", "branch verdict-cap", "branch verdict-not-siblings", "branch verdict-no-segment",
 		"branch verdict-bad-state", "branch verdict-failed", "branch capped-at-the-end",
-		"branch clusters-2", "branch clusters-3", "branch clusters-4", "branch clusters-5", "branch clusters-6",
+		MergedInCalm, "branch clusters-2", "branch clusters-3", "branch clusters-4", "branch clusters-5", "branch clusters-6",
 		"branch clusters-7",
 	}
 }

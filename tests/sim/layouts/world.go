@@ -17,6 +17,8 @@ import (
 const (
 	activeMillis = 10 * 60_000 // how long everything changes and fails
 	quietMillis  = 25 * 60_000 // how long it may take at most to agree afterwards
+	graceMillis  = 60_000      // how long what was said before the calm may still be on its way
+	stayMillis   = 10 * 60_000 // how long what is agreed has to stay so
 )
 
 // World is one run.
@@ -123,9 +125,12 @@ func (w *World) Run() Result {
 	}
 	for w.first == nil && !w.agreed() {
 		if w.now > w.calmAt+quietMillis || !w.next() {
-			w.stuck()
+			w.stuck(fmt.Sprintf("not agreed after %d quiet minutes", quietMillis/60_000))
 			break
 		}
+	}
+	if w.first == nil {
+		w.stay()
 	}
 	for _, s := range w.sites {
 		for _, b := range s.brokers {
@@ -229,13 +234,27 @@ func (s *site) tellMembers() {
 	}
 }
 
+// stay plays on once all have agreed: nothing may come of it any more. Were a run over
+// with the first moment at which all is well, nobody would see what a merge comes to.
+func (w *World) stay() {
+	at := w.now
+	w.tracef("agreed %d ms after the calm", at-w.calmAt)
+	for until := max(at, w.calmAt+graceMillis) + stayMillis; w.first == nil && w.now < until && w.next(); {
+	}
+	for late := w.now + 1000; w.first == nil && !w.agreed(); { // a mark may just be expiring
+		if w.now > late || !w.next() {
+			w.stuck(fmt.Sprintf("agreed %d ms after the calm, and not any more", at-w.calmAt))
+		}
+	}
+}
+
 // agreed says whether all is as it has to be once everybody is quiet.
 func (w *World) agreed() bool {
 	return !slices.ContainsFunc(w.topics, func(t *topic) bool { return !t.agreed(w) })
 }
 
 func (t *topic) agreed(w *World) bool {
-	var first *cluster
+	alike := map[keyhash.Profile]*cluster{} // one of each that route alike: others do not follow
 	for _, c := range t.clusters {
 		if !c.speaks() {
 			continue
@@ -243,23 +262,24 @@ func (t *topic) agreed(w *World) bool {
 		if c.leader == nil || c.leader.busy() {
 			return false
 		}
-		if first == nil {
-			first = c
-		} else if c.profile == first.profile && !c.shape().Equal(first.shape()) {
+		if first := alike[c.profile]; first == nil {
+			alike[c.profile] = c
+		} else if !c.shape().Equal(first.shape()) {
 			return t.capped(w)
 		}
 	}
-	return first == nil || t.capped(w) || t.nothingToMerge(w)
+	return t.nothingToMerge(w) || t.capped(w)
 }
 
-// capped says whether some fold is refused for its size: then layouts may differ.
+// capped says whether some fold is refused for its size: then layouts may differ. Those
+// that are refused for the other's way to route are no reason.
 func (t *topic) capped(w *World) bool {
 	for _, c := range t.clusters {
 		if c.leader == nil || !c.speaks() {
 			continue
 		}
 		for _, p := range c.leader.m.Status(w.now).Peers {
-			if p.Refused != "" {
+			if p.Refused != "" && t.find(p.Cluster).profile == c.profile {
 				w.counts["branch capped-at-the-end"] = 1
 				return true
 			}
@@ -315,8 +335,8 @@ func (w *World) coldEverywhere(c *cluster, at uint16) bool {
 	return true
 }
 
-func (w *World) stuck() {
-	text := ""
+func (w *World) stuck(text string) {
+	text += ":"
 	for _, c := range w.clusters {
 		if c.member() {
 			text += fmt.Sprintf("\n    %s %v", c, c.shape().Starts)
@@ -325,7 +345,7 @@ func (w *World) stuck() {
 			}
 		}
 	}
-	w.fail(check.LayoutsAgree, "not agreed after %d quiet minutes:%s", quietMillis/60_000, text)
+	w.fail(check.LayoutsAgree, "%s", text)
 }
 
 // machineConfig is that of every controller of the run.

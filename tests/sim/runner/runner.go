@@ -196,6 +196,8 @@ func (s *Summary) Print(w io.Writer) {
 	_ = t.Flush() // w reports its own errors to the caller
 	fmt.Fprintf(w, "stored %d (whole %d, parts %d) deleted %d skipped %d, at least %d events a seed\n",
 		s.Stats.Stored, s.Stats.Whole, s.Stats.Parts, s.Stats.Deleted, s.Stats.Skipped, s.MinEvents)
+	fmt.Fprintf(w, "layouts merged in the calm %d, split again %d\n", s.Layouts[layouts.MergedInCalm],
+		s.Layouts[layouts.SplitAgain])
 	for i := range s.Violations {
 		v := &s.Violations[i]
 		fmt.Fprintf(w, "seed %d step %d: %v\n", v.Seed, v.Events, v.Violation)
