@@ -2,10 +2,11 @@
 package georep.it;
 
 import static georep.it.SourcePair.assertCopied;
+import static georep.it.StampedEntries.bucket;
+import static georep.it.StampedEntries.hash;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import georep.it.SourcePair.Rise;
-import georep.nativelib.Georep;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
@@ -18,6 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.Schema;
 import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
@@ -120,45 +122,14 @@ class ReplicationBucketsTest {
     /** Stamped batches as PIP-486 clients write them: of one key, and of all keys. */
     private int stamped(String segment, int first) throws Exception {
         int n = first;
-        SourceRawProducer raw = new SourceRawProducer(p.a, segment, "stamping");
+        StampedEntries stamped = new StampedEntries(p.a, segment, "stamping", KEYS);
         for (int i = 0; i < KEYS; i++, n++) {
-            send(raw, n, 1);
+            stamped.send(List.of(n));
         }
         for (int i = 0; i < 3; i++, n += KEYS) {
-            send(raw, n, KEYS);
+            stamped.send(IntStream.range(n, n + KEYS).boxed().toList());
         }
         return n;
-    }
-
-    private static void send(SourceRawProducer raw, int first, int messages) throws Exception {
-        ByteBuf payload = Unpooled.buffer();
-        int min = 0xffff;
-        int max = 0;
-        for (int i = 0; i < messages; i++) {
-            String key = "k" + (first + i) % KEYS;
-            byte[] value = Publish.text(first + i, KEYS).getBytes(StandardCharsets.UTF_8);
-            SingleMessageMetadata s = new SingleMessageMetadata().setPartitionKey(key).setPayloadSize(value.length);
-            payload.writeInt(s.getSerializedSize());
-            s.writeTo(payload);
-            payload.writeBytes(value);
-            int bucket = (int) (hash(key) & 0xffff);
-            min = Math.min(min, bucket);
-            max = Math.max(max, bucket);
-        }
-        MessageMetadata m = new MessageMetadata().setProducerName("stamping").setSequenceId(first)
-                .setPublishTime(System.currentTimeMillis()).setPartitionKey("k" + first % KEYS)
-                .setNumMessagesInBatch(messages);
-        raw.send(m, SourceRawProducer.join(SourceRawProducer.field(33, min), SourceRawProducer.field(34, max)),
-                payload);
-    }
-
-    private static long hash(String key) {
-        return Georep.keyHash(key.getBytes(StandardCharsets.UTF_8));
-    }
-
-    private static int bucket(String key, List<Integer> starts) {
-        int low = (int) (hash(key) & 0xffff);
-        return (int) starts.stream().filter(x -> x <= low).count();
     }
 
     /** The bucket of all keys of an entry, which lie in the segment's range. */
