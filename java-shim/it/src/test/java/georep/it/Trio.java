@@ -11,12 +11,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import georep.it.SourcePair.Rise;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /** Three clusters whose layouts follow each other, and what tests of that ask of them. */
 final class Trio implements AutoCloseable {
-    private static final int KEYS = 50;
+    static final int KEYS = 50;
     private static final int APART = 10_000_000; // numbers of one cluster's messages
 
     final Cluster a;
@@ -65,14 +67,28 @@ final class Trio implements AutoCloseable {
     Loads load(String topic, int perSecond, Cluster... from) throws Exception {
         Loads l = new Loads();
         for (Cluster x : from) {
-            l.running.add(Traffic.start(x, topic, KEYS, ++loads * APART, perSecond));
+            int first = nextNumber();
+            loads++;
+            l.firsts.put(x, first);
+            l.running.add(Traffic.start(x, topic, KEYS, first, perSecond));
         }
         return l;
+    }
+
+    /** Of the next load's first message; all earlier ones have smaller numbers. */
+    int nextNumber() {
+        return (loads + 1) * APART;
     }
 
     /** Publishers of one topic. */
     static final class Loads implements AutoCloseable {
         private final List<Traffic> running = new ArrayList<>();
+        private final Map<Cluster, Integer> firsts = new HashMap<>();
+
+        /** Number of the first message from a cluster. */
+        int first(Cluster from) {
+            return firsts.get(from);
+        }
 
         /** Waits until each has so many more messages stored. */
         void more(int messages) {
