@@ -11,8 +11,10 @@ import static org.awaitility.Awaitility.await;
 
 import georep.it.SourcePair.Rise;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterAll;
@@ -48,8 +50,7 @@ class ThreeClustersTest {
             for (Cluster x : p.all) {
                 assertThat(Layouts.sealed(x, t).size()).as("cuts of %s", x.name).isLessThanOrEqualTo(3);
             }
-            p.a.admin().scalableTopics().splitSegment(t, id(active(p.a, t, 0)));
-            p.b.admin().scalableTopics().splitSegment(t, id(active(p.b, t, 0xffff)));
+            CompletableFuture.allOf(split(p.a, t, 0), split(p.b, t, 0xffff)).get(60, TimeUnit.SECONDS);
             p.awaitStarts(t, 0, 0x2aab, 0x5555, 0x8000, 0xaaaa, 0xd555);
             assertThat(merge(p.a, t, 0x2aab).status()).isEqualTo(202);
             assertThat(merge(p.b, t, 0x2aab).status()).isEqualTo(202);
@@ -67,6 +68,50 @@ class ThreeClustersTest {
         for (Cluster x : p.all) {
             assertThat(Layouts.merged(x, t)).as("merged once at %s", x.name).hasSize(1);
         }
+    }
+
+    private static CompletableFuture<?> split(Cluster x, String topic, int hash) throws Exception {
+        return x.admin().scalableTopics().splitSegmentAsync(topic, id(active(x, topic, hash)));
+    }
+
+    /**
+     * All split at once: first the segment that all have, which is cut once at each, whoever is first; then each one
+     * another segment, and all have all cuts.
+     */
+    @Test
+    void allSplitAtOnce() throws Exception {
+        String t = p.topic("three/once", 1, 1, 1);
+        p.awaitQuiet(t);
+        try (Trio.Loads load = p.load(t, 500, p.a, p.b, p.c)) {
+            load.more(100);
+            List<CompletableFuture<?>> same = new ArrayList<>();
+            for (Cluster x : p.all) {
+                same.add(split(x, t, 0));
+            }
+            CompletableFuture.allOf(same.toArray(CompletableFuture[]::new)).handle((x, e) -> null)
+                    .get(60, TimeUnit.SECONDS);
+            assertThat(same).as("one has split; another's may have come too late").anyMatch(f ->
+                    !f.isCompletedExceptionally());
+            p.awaitStarts(t, 0, 0x8000);
+            assertThat(p.epochs(t)).as("the same cut is made once").containsExactly(1L, 1L, 1L);
+            load.more(100);
+            List<CompletableFuture<?>> others = List.of(split(p.a, t, 0), split(p.b, t, 0xffff));
+            CompletableFuture.allOf(others.toArray(CompletableFuture[]::new)).get(60, TimeUnit.SECONDS);
+            p.awaitStarts(t, 0, 0x4000, 0x8000, 0xc000);
+            load.more(100);
+            others = List.of(split(p.a, t, 0), split(p.b, t, 0x4000), split(p.c, t, 0xffff));
+            CompletableFuture.allOf(others.toArray(CompletableFuture[]::new)).get(60, TimeUnit.SECONDS);
+            p.awaitStarts(t, 0, 0x2000, 0x4000, 0x6000, 0x8000, 0xc000, 0xe000);
+            load.more(100);
+            load.finish();
+        }
+        p.awaitQuiet(t);
+        for (Cluster x : p.all) {
+            assertThat(Layouts.starts(x, t)).containsExactly(0, 0x2000, 0x4000, 0x6000, 0x8000, 0xc000, 0xe000);
+            assertThat(Layouts.sealed(x, t)).as("each cut once in two at %s", x.name).hasSize(6)
+                    .allMatch(s -> s.childIds().size() == 2);
+        }
+        p.assertCopiedEverywhere(t);
     }
 
     /**
