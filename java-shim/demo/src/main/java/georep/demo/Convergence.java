@@ -33,7 +33,7 @@ final class Convergence {
         this.topic = topic;
     }
 
-    /** Waits until all layouts are the same; returns how long that took, milliseconds. */
+    /** Waits until all layouts are the same, drained or not; returns how long that took, milliseconds. */
     long await() throws Exception {
         long began = System.nanoTime();
         while (true) {

@@ -13,14 +13,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.logging.LogManager;
 import org.apache.pulsar.client.api.v5.PulsarClient;
 import org.apache.pulsar.common.policies.data.RetentionPolicies;
 
 /**
- * Three clusters in this process whose layouts have nothing in common. All publish; then they begin to replicate, end
- * on one layout, and follow each other's splits. At the end {@code georep verify} compares the logs of each two, and
- * the last line says DEMO OK or DEMO FAILED (exit status 1).
+ * Three clusters in this process whose layouts have nothing in common. All publish; meanwhile they begin to replicate,
+ * end on one layout, and follow each other's splits. At the end {@code georep verify} compares the logs of each two,
+ * and the last line says DEMO OK or DEMO FAILED (exit status 1). Its convergenceMs is the time from the splits to equal
+ * layouts; what is behind the cursors of sealed segments drains later.
  */
 public final class DemoThree {
     private static final String NAMESPACE = "demo/three";
@@ -66,27 +68,34 @@ public final class DemoThree {
             clients.add(c.v5());
             loads.add(new Load(clients.get(clients.size() - 1), TOPIC, 0, each, BATCH, settings.loadSeconds()));
         }
-        say("publishing %,d messages on each", each);
-        loads.forEach(Load::start);
+        say("publishing %,d messages or more on each", each);
+        loads.forEach(Load::startOpen);
+        int inFlight = inFlight(loads);
+        List<Integer> acked = loads.stream().map(Load::acked).toList();
         Federation.of(NAMESPACE, clusters.toArray(Cluster[]::new));
         long met = convergence.await();
         say("replicating; their layouts became the same in %d ms:", met);
+        wentOn(loads, acked);
         show();
-        split(0, 0x0000);
-        split(1, 0xffff);
-        long followed = convergence.await();
+        List<Splits.Split> splits = split(convergence, loads);
+        long followed = splits.get(0).followedMs();
         say("A and B split at once; all had both in %d ms:", followed);
         show();
+        loads.forEach(Load::end);
         settle(loads);
         say("all has arrived; georep verify reads the logs");
-        long messages = verify();
+        long messages = verify(loads);
+        faults.addAll(Promises.traffic(splits));
         ObjectNode report = new ObjectMapper().createObjectNode().put("ok", faults.isEmpty()).put("messages", messages)
-                .put("firstMeetingMs", met).put("convergenceMs", followed).put("layout", Layouts.text(clusters.get(0),
-                        TOPIC)).put("elapsedMs", (System.nanoTime() - began) / 1_000_000);
+                .put("acked", loads.stream().mapToInt(Load::acked).sum()).put("firstMeetingMs", met)
+                .put("inFlightAtMeeting", inFlight).put("convergenceMs", followed)
+                .put("inFlightAtSplit", splits.get(0).inFlight()).put("layout", Layouts.text(clusters.get(0), TOPIC))
+                .put("elapsedMs", (System.nanoTime() - began) / 1_000_000);
         faults.forEach(f -> report.withArray("faults").add(f));
         Files.createDirectories(settings.reportOfThree().getParent());
         new ObjectMapper().writerWithDefaultPrettyPrinter().writeValue(settings.reportOfThree().toFile(), report);
-        return "clusters 3 messages " + messages + " firstMeetingMs " + met + " convergenceMs " + followed + " layout "
+        return "clusters 3 messages " + messages + " firstMeetingMs " + met + " convergenceMs " + followed
+                + " inFlightAtMeeting " + inFlight + " inFlightAtSplit " + splits.get(0).inFlight() + " layout "
                 + report.path("layout").asText() + " elapsedMs " + report.path("elapsedMs").asLong();
     }
 
@@ -116,9 +125,30 @@ public final class DemoThree {
         }
     }
 
-    private void split(int cluster, int hash) throws Exception {
-        Cluster c = clusters.get(cluster);
-        c.admin().scalableTopics().splitSegment(TOPIC, Layouts.at(c, TOPIC, hash));
+    /** The least that any of them has in flight; waits until each has something. */
+    private static int inFlight(List<Load> loads) {
+        return loads.stream().mapToInt(l -> Splits.underLoad(l::inFlight)).min().orElseThrow();
+    }
+
+    /** Something was published on each while the layouts met. */
+    private void wentOn(List<Load> loads, List<Integer> before) {
+        for (int i = 0; i < loads.size(); i++) {
+            if (loads.get(i).acked() == before.get(i)) {
+                faults.add("nothing was published on " + clusters.get(i).name + " while the layouts met");
+            }
+        }
+    }
+
+    /** A splits its first segment and B its last, at once, under load; followed when all have both. */
+    private List<Splits.Split> split(Convergence convergence, List<Load> loads) throws Exception {
+        long first = Layouts.at(clusters.get(0), TOPIC, 0x0000);
+        long last = Layouts.at(clusters.get(1), TOPIC, 0xffff);
+        int inFlight = inFlight(loads);
+        CompletableFuture.allOf(clusters.get(0).admin().scalableTopics().splitSegmentAsync(TOPIC, first),
+                clusters.get(1).admin().scalableTopics().splitSegmentAsync(TOPIC, last)).get(60, TimeUnit.SECONDS);
+        long ms = convergence.await();
+        return List.of(new Splits.Split(clusters.get(0).name, first, inFlight, ms),
+                new Splits.Split(clusters.get(1).name, last, inFlight, ms));
     }
 
     /** Waits until everything is published and nothing is behind a replication cursor. */
@@ -150,16 +180,17 @@ public final class DemoThree {
     }
 
     /** Messages of all origins. */
-    private long verify() throws Exception {
+    private long verify(List<Load> loads) throws Exception {
         long messages = 0;
         for (int i = 0; i < clusters.size(); i++) {
             for (int j = i + 1; j < clusters.size(); j++) {
-                Verify.Answer a = Verify.run(settings.command(), clusters.get(i), clusters.get(j), TOPIC);
-                messages = Math.max(messages, a.total("messages"));
-                if (a.status() != 0) {
-                    faults.add("georep verify: " + clusters.get(i).name + " and " + clusters.get(j).name + " differ");
-                    a.report().path("differences").forEach(d -> faults.add(d.toString()));
-                }
+                Cluster a = clusters.get(i);
+                Cluster b = clusters.get(j);
+                Verify.Answer v = Verify.run(settings.command(), a, b, TOPIC);
+                messages = Math.max(messages, v.total("messages"));
+                faults.addAll(Promises.logs(a.name + " and " + b.name, v, a.name, v.published(a.name),
+                        loads.get(i).acked()));
+                faults.addAll(Promises.stored(b.name, v.published(b.name), loads.get(j).acked()));
             }
         }
         return messages;

@@ -39,6 +39,7 @@ final class Load implements AutoCloseable {
     private final int first;
     private final int messages;
     private final double perNano;
+    private volatile boolean open;
 
     /** Messages {@code first} and so on, in batches of so many at most. */
     Load(PulsarClient client, String topic, int first, int messages, int batch, double seconds) throws Exception {
@@ -59,6 +60,16 @@ final class Load implements AutoCloseable {
                 .batchingPolicy(BatchingPolicy.builder().maxMessages(batch).maxSize(MemorySize.ofKilobytes(128))
                         .maxPublishDelay(BATCH_DELAY).build())
                 .create();
+    }
+
+    /** Goes on at the same pace beyond its messages, until {@link #end}. */
+    void startOpen() {
+        open = true;
+        start();
+    }
+
+    void end() {
+        open = false;
     }
 
     void start() {
@@ -85,7 +96,7 @@ final class Load implements AutoCloseable {
     private void publish(Producer<byte[]> p, int share, boolean keyless, long began, double pace) {
         Semaphore room = new Semaphore(UNACKED);
         try {
-            for (int i = 0; i < share && failure.get() == null; i++) {
+            for (int i = 0; (i < share || open) && failure.get() == null; i++) {
                 for (double wait; (wait = i / pace - (System.nanoTime() - began)) > 0;) {
                     LockSupport.parkNanos((long) Math.min(wait, 5e6));
                 }
@@ -156,7 +167,7 @@ final class Load implements AutoCloseable {
     }
 
     boolean done() {
-        return acked.get() == messages;
+        return !open && acked.get() >= messages && threads.stream().noneMatch(Thread::isAlive) && inFlight() == 0;
     }
 
     void check() throws Exception {

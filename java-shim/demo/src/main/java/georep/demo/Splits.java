@@ -69,10 +69,21 @@ final class Splits {
     }
 
     private void split(int sixth, Cluster c, int hash, IntSupplier inFlight) throws Exception {
-        long give = System.nanoTime() + Duration.ofSeconds(60).toNanos();
         while (load.published() < messages / 6L * sixth) {
             LockSupport.parkNanos(1_000_000);
         }
+        int n = underLoad(inFlight);
+        long segment = Layouts.at(c, topic, hash);
+        c.admin().scalableTopics().splitSegment(topic, segment);
+        long ms = convergence.await();
+        synchronized (done) {
+            done.add(new Split(c.name, segment, n, ms));
+        }
+    }
+
+    /** Waits until something is in flight; returns how much. */
+    static int underLoad(IntSupplier inFlight) {
+        long give = System.nanoTime() + Duration.ofSeconds(60).toNanos();
         int n;
         while ((n = inFlight.getAsInt()) == 0) {
             if (System.nanoTime() > give) {
@@ -80,12 +91,7 @@ final class Splits {
             }
             LockSupport.parkNanos(200_000);
         }
-        long segment = Layouts.at(c, topic, hash);
-        c.admin().scalableTopics().splitSegment(topic, segment);
-        long ms = convergence.await();
-        synchronized (done) {
-            done.add(new Split(c.name, segment, n, ms));
-        }
+        return n;
     }
 
     /** Entries that A has stored and B has not acknowledged. */

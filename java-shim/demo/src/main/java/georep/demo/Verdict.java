@@ -24,21 +24,14 @@ record Verdict(int acked, int received, Verify.Answer verify, Metrics.Sample rep
         return splits.stream().mapToInt(Splits.Split::inFlight).min().orElse(0);
     }
 
-    /** The slowest of the followed splits. */
+    /** Of the slowest of the followed splits: until the layouts were the same. What is sealed drains later. */
     long convergenceMs() {
         return splits.stream().mapToLong(Splits.Split::followedMs).max().orElse(0);
     }
 
     /** Everything that is not as promised; empty = the demo is OK. */
     List<String> faults() {
-        List<String> f = new ArrayList<>();
-        if (verify.status() != 0) {
-            f.add("georep verify: the clusters differ");
-        }
-        verify.report().path("differences").forEach(d -> f.add(d.toString()));
-        if (verify.total("messages") < acked) {
-            f.add("A stores " + verify.total("messages") + " messages of " + acked + " that it acknowledged");
-        }
+        List<String> f = new ArrayList<>(Promises.logs("the clusters", verify, "A", verify.total("messages"), acked));
         if (consumer != null) {
             f.add("the application on B: " + consumer);
         }
@@ -54,9 +47,7 @@ record Verdict(int acked, int received, Verify.Answer verify, Metrics.Sample rep
         if (converged.entries() < convergedWanted) {
             f.add("only " + converged.entries() + " entries of " + convergedWanted + " after convergence");
         }
-        if (inFlightAtSplit() == 0) {
-            f.add("a split had no traffic beside it");
-        }
+        f.addAll(Promises.traffic(splits));
         return f;
     }
 

@@ -14,6 +14,16 @@ final class Verify {
         long total(String field) {
             return report.path("total").path(field).asLong();
         }
+
+        /** Messages that one cluster has published, and the other should have. */
+        long published(String origin) {
+            for (JsonNode p : report.path("pairs")) {
+                if (p.path("origin").asText().equals(origin)) {
+                    return p.path("messages").asLong();
+                }
+            }
+            return 0;
+        }
     }
 
     private Verify() {
