@@ -134,9 +134,9 @@ func TestFewerBucketsWaitForThePeers(t *testing.T) {
 	some := needs(3, []uint16{0x4000, 0x8000, 0xc000}, []uint16{0x4000, 0xc000})
 	r.m.Received(7, 2, some) // it needs one of them
 	r.want("mutate-merge answer-ok")
-	if want := []layout.Op{{Kind: layout.Rebucket, Parents: []uint64{r.store.Layout.Active()[0].ID},
-		Children: []layout.Child{{Range: layout.Range{Start: 0, End: 0x7fff}, Buckets: []uint16{0x8000}}}}}; !reflect.DeepEqual(
-		r.mut.Mutation.Ops, want) {
+	want := []layout.Op{{Kind: layout.Rebucket, Parents: []uint64{r.store.Layout.Active()[0].ID},
+		Children: []layout.Child{{Range: layout.Range{Start: 0, End: 0x7fff}, Buckets: []uint16{0x8000}}}}}
+	if !reflect.DeepEqual(r.mut.Mutation.Ops, want) {
 		t.Fatalf("%+v", r.mut.Mutation.Ops)
 	}
 	r.commit(8)

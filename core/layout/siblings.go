@@ -54,7 +54,7 @@ func (g SplitLog) Record(l *Layout, ops []Op) SplitLog {
 func (g SplitLog) cut(r Range, at []uint16) SplitLog {
 	mid, ok := Midpoint(r)
 	i, found := slices.BinarySearch(at, mid)
-	if !ok || !found {
+	if !ok || !found || mutant.On(mutant.DeepCutFlat) {
 		for _, b := range at {
 			g = append(g, Cut{At: b, Parent: r})
 		}

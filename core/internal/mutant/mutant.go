@@ -53,6 +53,7 @@ const (
 	PushIsLatest           // converge: a new leader merges on what was only pushed to it
 	ConsentForgotten       // converge: what a peer told of a split goes with its boundary there
 	ExplicitCutUnlogged    // layout: an explicit split leaves no record
+	DeepCutFlat            // layout: what is cut in several pieces at once is recorded as pieces of one split
 	BucketsLowered         // layout: a join takes one side's buckets
 	AnswerMisrouted        // exchange: a topic gets the answer to another one's push
 	ReplacedAnswered       // exchange: the outcome of a push that was replaced is told
@@ -97,6 +98,7 @@ var names = [...]string{
 	PushIsLatest:        "push-is-latest",
 	ConsentForgotten:    "consent-forgotten",
 	ExplicitCutUnlogged: "explicit-cut-unlogged",
+	DeepCutFlat:         "deep-cut-flat",
 	BucketsLowered:      "buckets-lowered",
 	AnswerMisrouted:     "answer-misrouted",
 	ReplacedAnswered:    "replaced-answered",

@@ -49,7 +49,7 @@ func (w *World) chaos() {
 		for _, k := range slices.Clone(c.controllers) {
 			k.stop()
 		}
-		c.retired = nil
+		c.retired, c.topic.related = nil, false
 		c.create(1 + w.rng.IntN(4))
 		c.elect()
 	case w.chance("caps-changed", 0.03):
@@ -138,37 +138,4 @@ func (c *cluster) reheat(p float64) {
 			}
 		}
 	}
-}
-
-// settle stops all faults; policies make up their minds, and everything heals.
-func (w *World) settle() {
-	w.calm, w.calmAt = true, w.now
-	w.tracef("calm")
-	w.cut = map[[2]string]bool{}
-	for _, s := range w.sites {
-		w.join(s, "back")
-		s.supported = s.supported || s.half
-	}
-	for _, c := range w.clusters {
-		for _, k := range slices.Clone(c.controllers) {
-			if k != c.leader {
-				k.resign()
-			}
-		}
-		if c.leader == nil {
-			c.elect()
-		}
-	}
-	for _, c := range w.clusters {
-		c.reheat(0.25)
-	}
-	w.rederive()
-}
-
-// rederive lets the policies say again what is cold, as they do once a minute.
-func (w *World) rederive() {
-	for _, c := range w.clusters {
-		c.tellCold()
-	}
-	w.after(60_000, w.rederive)
 }

@@ -24,6 +24,13 @@ func (c *cluster) checkCommit(before layout.Shape, mu *converge.Mutation) {
 		if op.Kind != layout.SplitExplicit && op.Kind != layout.SplitMidpoint {
 			continue
 		}
+		if c.topic.related && len(op.Children) > 2 {
+			c.w.count("branch deep-cut")
+		}
+		if c.topic.related && !nests(before.Range(before.Index(op.Children[0].Range.Start)), op.Children[1:]) {
+			c.w.fail(check.SiblingsOnly, "cluster %s: a %s cuts at %v, where no midpoint splits do: %v before", c.name, mu.Why,
+				op.Children, before.Starts)
+		}
 		for _, ch := range op.Children[1:] {
 			if _, known := c.store.Splits.Find(ch.Range.Start); !known {
 				c.w.fail(check.SplitLogged, "cluster %s: the split at %d is not in the log %v", c.name, ch.Range.Start,
@@ -34,6 +41,18 @@ func (c *cluster) checkCommit(before layout.Shape, mu *converge.Mutation) {
 	if c.w.calm {
 		c.checkMerged(before, after)
 	}
+}
+
+// nests says whether the children but the first of a split of r begin where midpoint
+// splits of it, of its halves, and so on, would begin them.
+func nests(r layout.Range, children []layout.Child) bool {
+	if len(children) == 0 {
+		return true
+	}
+	mid, ok := layout.Midpoint(r)
+	i := slices.IndexFunc(children, func(c layout.Child) bool { return c.Range.Start == mid })
+	return ok && i >= 0 && nests(layout.Range{Start: r.Start, End: mid - 1}, children[:i]) &&
+		nests(layout.Range{Start: mid, End: r.End}, children[i+1:])
 }
 
 // checkMerged counts what is merged away in the calm, and wants it to stay away. Not in

@@ -15,6 +15,7 @@ import (
 // topic is in every cluster.
 type topic struct {
 	name     string
+	related  bool // all of its layouts come from one: by midpoint splits, and merges of siblings
 	clusters []*cluster
 }
 

@@ -21,7 +21,8 @@ func Names() []string {
 		"fault member-left", "fault member-back", "fault member-told-late", "fault recreated",
 		"fault unsupported", "fault half-upgraded", "fault caps-changed", "fault incompatible",
 		"fault broker-crash", "fault replaced-in-place", "fault leader-unknown", "fault wrong-leader", "fault not-forgotten",
-		"fault crash-at-action", "fault crash-after-commit", "fault broker-crash-at-action", "fault store-slow", "fault outcome-lost", "branch response-busy",
+		"fault crash-at-action", "fault crash-after-commit", "fault broker-crash-at-action",
+		"fault store-slow", "fault outcome-lost", "branch response-busy",
 		"branch call-of-many", "branch call-to-leader", "branch call-failed", "branch push-moved", "branch push-replaced",
 		"branch commit-fold", "branch commit-merge", "branch commit-policy", "branch commit-mark", "branch commit-unmark",
 		"branch op-split-midpoint", "branch op-split-explicit", "branch op-rebucket", "branch op-merge",
@@ -30,7 +31,7 @@ func Names() []string {
 		"branch verdict-ok", "branch verdict-marked", "branch verdict-not-leader", "branch verdict-busy",
 		"branch verdict-waiting-for-peers", "branch verdict-cap", "branch verdict-not-siblings", "branch verdict-no-segment",
 		"branch verdict-bad-state", "branch verdict-failed", "branch capped-at-the-end",
-		MergedInCalm, "branch clusters-2", "branch clusters-3", "branch clusters-4", "branch clusters-5", "branch clusters-6",
-		"branch clusters-7",
+		MergedInCalm, "branch deep-cut", "branch clusters-2", "branch clusters-3", "branch clusters-4",
+		"branch clusters-5", "branch clusters-6", "branch clusters-7",
 	}
 }

@@ -9,17 +9,11 @@ import (
 
 	"georep/core/converge"
 	"georep/core/keyhash"
-	"georep/core/layout"
 	"georep/tests/sim/agenda"
 	"georep/tests/sim/check"
 )
 
-const (
-	activeMillis = 10 * 60_000 // how long everything changes and fails
-	quietMillis  = 25 * 60_000 // how long it may take at most to agree afterwards
-	graceMillis  = 60_000      // how long what was said before the calm may still be on its way
-	stayMillis   = 10 * 60_000 // how long what is agreed has to stay so
-)
+const activeMillis = 10 * 60_000 // how long everything changes and fails
 
 // World is one run.
 type World struct {
@@ -90,7 +84,7 @@ func New(seed uint64, emit func(string)) *World {
 
 // newTopic makes a topic in all clusters, of layouts that may be unrelated.
 func (w *World) newTopic(name string) {
-	t := &topic{name: name}
+	t := &topic{name: name, related: true}
 	w.topics = append(w.topics, t)
 	profile := keyhash.PIP486
 	if w.rng.IntN(5) == 0 {
@@ -107,6 +101,7 @@ func (w *World) newTopic(name string) {
 		if w.rng.IntN(3) == 0 {
 			segments = 1 + w.rng.IntN(5) // unrelated layouts meet
 		}
+		t.related = t.related && segments == initial
 		t.clusters = append(t.clusters, newCluster(t, at, p, segments))
 	}
 	w.clusters = append(w.clusters, t.clusters...)
@@ -232,120 +227,6 @@ func (s *site) tellMembers() {
 			k.members()
 		}
 	}
-}
-
-// stay plays on once all have agreed: nothing may come of it any more. Were a run over
-// with the first moment at which all is well, nobody would see what a merge comes to.
-func (w *World) stay() {
-	at := w.now
-	w.tracef("agreed %d ms after the calm", at-w.calmAt)
-	for until := max(at, w.calmAt+graceMillis) + stayMillis; w.first == nil && w.now < until && w.next(); {
-	}
-	for late := w.now + 1000; w.first == nil && !w.agreed(); { // a mark may just be expiring
-		if w.now > late || !w.next() {
-			w.stuck(fmt.Sprintf("agreed %d ms after the calm, and not any more", at-w.calmAt))
-		}
-	}
-}
-
-// agreed says whether all is as it has to be once everybody is quiet.
-func (w *World) agreed() bool {
-	return !slices.ContainsFunc(w.topics, func(t *topic) bool { return !t.agreed(w) })
-}
-
-func (t *topic) agreed(w *World) bool {
-	alike := map[keyhash.Profile]*cluster{} // one of each that route alike: others do not follow
-	for _, c := range t.clusters {
-		if !c.speaks() {
-			continue
-		}
-		if c.leader == nil || c.leader.busy() {
-			return false
-		}
-		if first := alike[c.profile]; first == nil {
-			alike[c.profile] = c
-		} else if !c.shape().Equal(first.shape()) {
-			return t.capped(w)
-		}
-	}
-	return t.nothingToMerge(w) || t.capped(w)
-}
-
-// capped says whether some fold is refused for its size: then layouts may differ. Those
-// that are refused for the other's way to route are no reason.
-func (t *topic) capped(w *World) bool {
-	for _, c := range t.clusters {
-		if c.leader == nil || !c.speaks() {
-			continue
-		}
-		for _, p := range c.leader.m.Status(w.now).Peers {
-			if p.Refused != "" && t.find(p.Cluster).profile == c.profile {
-				w.counts["branch capped-at-the-end"] = 1
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// nothingToMerge says whether every boundary that is left is needed somewhere.
-func (t *topic) nothingToMerge(w *World) bool {
-	for _, c := range t.clusters {
-		if !c.speaks() {
-			continue
-		}
-		var log layout.SplitLog
-		for _, o := range t.clusters {
-			if o.speaks() && o.profile == c.profile {
-				log = log.Join(o.leader.m.State().Splits)
-			}
-		}
-		s := c.shape()
-		for _, at := range s.Starts {
-			if at != 0 && w.coldEverywhere(c, at) && log.Siblings(s, at) == nil && t.mayHold(s, at) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// mayHold says whether one segment may have the buckets of both that meet at the
-// boundary.
-func (t *topic) mayHold(s layout.Shape, at uint16) bool {
-	i := s.Index(at)
-	all := slices.Concat(s.Buckets[i-1], s.Buckets[i])
-	slices.Sort(all)
-	n := len(slices.Compact(all)) + 1
-	for _, c := range t.clusters {
-		if c.speaks() && n > c.caps.MaxBuckets && n > s.MaxBuckets() {
-			return false
-		}
-	}
-	return true
-}
-
-// coldEverywhere asks those that c exchanges layouts with.
-func (w *World) coldEverywhere(c *cluster, at uint16) bool {
-	for _, o := range c.topic.clusters {
-		if o.speaks() && o.profile == c.profile && o.hot[at] {
-			return false
-		}
-	}
-	return true
-}
-
-func (w *World) stuck(text string) {
-	text += ":"
-	for _, c := range w.clusters {
-		if c.member() {
-			text += fmt.Sprintf("\n    %s %v", c, c.shape().Starts)
-			if c.leader != nil {
-				text += fmt.Sprintf(" %+v", c.leader.m.Status(w.now))
-			}
-		}
-	}
-	w.fail(check.LayoutsAgree, "%s", text)
 }
 
 // machineConfig is that of every controller of the run.
