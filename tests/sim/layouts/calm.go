@@ -80,11 +80,11 @@ func (t *topic) agreed(w *World) bool {
 		}
 		if first := alike[c.profile]; first == nil {
 			alike[c.profile] = c
-		} else if !c.shape().Equal(first.shape()) {
-			return t.capped(w)
+		} else if !c.shape().Equal(first.shape()) && !t.capped(w) {
+			return false
 		}
 	}
-	return t.nothingToMerge(w) || t.capped(w)
+	return t.nothingToMerge(w)
 }
 
 // capped says whether some fold is refused for its size: then layouts may differ. Those
@@ -118,12 +118,19 @@ func (t *topic) nothingToMerge(w *World) bool {
 		}
 		s := c.shape()
 		for _, at := range s.Starts {
-			if at != 0 && w.coldEverywhere(c, at) && log.Siblings(s, at) == nil && t.mayHold(s, at) {
+			if at != 0 && w.coldEverywhere(c, at) && t.siblings(log, c.profile, at) && t.mayHold(s, at) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// siblings says whether the boundary may go by the log wherever it is.
+func (t *topic) siblings(log layout.SplitLog, p keyhash.Profile, at uint16) bool {
+	return !slices.ContainsFunc(t.clusters, func(c *cluster) bool {
+		return c.speaks() && c.profile == p && c.shape().HasBoundary(at) && log.Siblings(c.shape(), at) != nil
+	})
 }
 
 // mayHold says whether one segment may have the buckets of both that meet at the
