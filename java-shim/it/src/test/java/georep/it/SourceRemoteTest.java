@@ -139,7 +139,7 @@ class SourceRemoteTest {
                     + "namespace=\"slow/ns\",topic=\"" + t + "\",segment=\"0\",remote_cluster=\"cluster-b\"} ";
             Awaitility.await().atMost(Duration.ofSeconds(40)).untilAsserted(() -> // the broker keeps a page for a while
                     assertThat(Http.get(slow.broker, "/metrics/", null).body().lines())
-                            .contains(start + waited / 1000.0));
+                            .contains(start + String.format("%d.%03d", waited / 1000, waited % 1000)));
         }
     }
 

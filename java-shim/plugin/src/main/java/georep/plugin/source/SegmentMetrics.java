@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.source;
 
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import org.apache.pulsar.broker.stats.prometheus.PrometheusRawMetricsProvider;
 import org.apache.pulsar.common.util.SimpleTextOutputStream;
@@ -16,20 +21,33 @@ import org.apache.pulsar.common.util.SimpleTextOutputStream;
 public final class SegmentMetrics implements PrometheusRawMetricsProvider {
     private static final String GAUGE = "gauge";
     private static final String COUNTER = "counter";
-    private static final double MILLIS = 1000;
+    private static final long MILLIS = 1000;
 
-    private final SourceBroker broker;
+    private final String cluster;
+    private final BooleanSupplier exposed;
+    private final Supplier<Collection<ReplicationStatus.Replicator>> replicators;
+    private final Predicate<ReplicationStatus.Replicator> stalled;
 
     public SegmentMetrics(SourceBroker broker) {
-        this.broker = broker;
+        this(broker.cluster(), () -> broker.pulsar().getConfiguration().isExposeTopicLevelMetricsInPrometheus(),
+                () -> broker.status().all(), r -> broker.status().stalled(r, r.backlog()));
+    }
+
+    SegmentMetrics(String cluster, BooleanSupplier exposed,
+                   Supplier<Collection<ReplicationStatus.Replicator>> replicators,
+                   Predicate<ReplicationStatus.Replicator> stalled) {
+        this.cluster = cluster;
+        this.exposed = exposed;
+        this.replicators = replicators;
+        this.stalled = stalled;
     }
 
     @Override
     public void generate(SimpleTextOutputStream out) {
-        if (!broker.pulsar().getConfiguration().isExposeTopicLevelMetricsInPrometheus()) {
+        if (!exposed.getAsBoolean()) {
             return;
         }
-        List<ReplicationStatus.Replicator> all = broker.status().all().stream()
+        List<ReplicationStatus.Replicator> all = replicators.get().stream()
                 .sorted(Comparator.comparing(ReplicationStatus.Replicator::segmentTopic)
                         .thenComparing(ReplicationStatus.Replicator::remote)).toList();
         gauge(out, "pulsar_georep_segment_backlog", "Entries behind the replication cursor.", all,
@@ -39,16 +57,18 @@ public final class SegmentMetrics implements PrometheusRawMetricsProvider {
         head(out, "pulsar_georep_segment_stalled", "1: backlog and no progress for georepStallSeconds, and for want of "
                 + "what.", GAUGE);
         for (ReplicationStatus.Replicator r : all) {
-            boolean stalled = broker.status().stalled(r, r.backlog());
+            boolean stands = stalled.test(r);
             labels(out, "pulsar_georep_segment_stalled", r);
-            out.write(",reason=\"").write(stalled ? ReplicationStatus.stallReason(r) : "").write("\"} ")
-                    .write(stalled ? 1 : 0).write('\n');
+            out.write(",reason=\"").write(stands ? ReplicationStatus.stallReason(r) : "").write("\"} ")
+                    .write(stands ? 1 : 0).write('\n');
         }
         head(out, "pulsar_georep_segment_throttled_seconds_total", "Time that re-batching has waited for the slow "
                 + "path's budget, a slot or tokens.", COUNTER);
         for (ReplicationStatus.Replicator r : all) {
             labels(out, "pulsar_georep_segment_throttled_seconds_total", r);
-            out.write("} ").write(r.throttledMillis() / MILLIS).write('\n');
+            long millis = r.throttledMillis(); // as a double it could be written less than it was
+            out.write("} ").write(String.format(Locale.ROOT, "%d.%03d", millis / MILLIS, millis % MILLIS))
+                    .write('\n');
         }
         List<Map<String, Long>> counters = all.stream().map(ReplicationStatus::counters).toList();
         byPath(out, "pulsar_georep_segment_entries_total", "Source entries handed over to a remote, by path.", all,
@@ -84,7 +104,7 @@ public final class SegmentMetrics implements PrometheusRawMetricsProvider {
     }
 
     private void labels(SimpleTextOutputStream out, String metric, ReplicationStatus.Replicator r) {
-        out.write(metric).write("{cluster=\"").write(broker.cluster()).write("\",namespace=\"")
+        out.write(metric).write("{cluster=\"").write(cluster).write("\",namespace=\"")
                 .write(r.parent().getNamespace()).write("\",topic=\"").write(r.parent().toString())
                 .write("\",segment=\"").write(r.segment()).write("\",remote_cluster=\"").write(r.remote()).write('"');
     }
