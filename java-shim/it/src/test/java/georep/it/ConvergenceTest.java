@@ -166,7 +166,7 @@ class ConvergenceTest {
         awaitQuiet(t);
         ReplicatedController b = p.b.controller(t);
         assertThat(b.pause(p.a.name, true).get()).isEmpty();
-        Publish.v5(p.b, t, 100, 100, 10);
+        Publish.v5(p.b, t, 100, 200, 10);
         p.a.admin().scalableTopics().splitSegment(t, 0);
         awaitStarts(t, 0, 0x8000);
         Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
