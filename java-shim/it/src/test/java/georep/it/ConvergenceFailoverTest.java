@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import georep.it.HeldSegment.Hold;
 import georep.it.HeldSegment.What;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -162,7 +163,10 @@ class ConvergenceFailoverTest {
         awaitStarts(t, 0, 0x4000, 0x8000);
     }
 
-    /** A cluster that leaves is asked no more, and meets the others anew when it is back. */
+    /**
+     * A cluster that leaves is asked no more, and meets the others anew when it is back. Its cursors begin anew, here
+     * at the start of the logs: it gets what was stored without it, and once more what it had.
+     */
     @Test
     void aClusterLeavesAndComesBack() throws Exception {
         String t = p.topic("leave", 1, 1);
@@ -176,11 +180,16 @@ class ConvergenceFailoverTest {
             assertThat(p.b.controller(t).convergence().on()).isFalse();
         });
         p.a.admin().scalableTopics().splitSegment(t, 0);
+        Publish.v5(p.a, t, 100, 200, 10);
         p.b.admin().scalableTopics().splitSegment(t, 0);
         p.b.admin().scalableTopics().splitSegment(t, id(active(p.b, t, 0xffff)));
         for (Cluster c : new Cluster[]{p.a, p.b}) {
             Federation.replicate(c, SourcePair.NS, Set.of(p.a.name, p.b.name));
         }
         awaitStarts(t, 0, 0x8000, 0xc000);
+        Publish.v5(p.a, t, 200, 300, 10);
+        SourcePair.await(p.a, p.b, t, Duration.ofSeconds(60));
+        assertThat(StoredMessages.compare(StoredMessages.of(p.a, t), StoredMessages.of(p.b, t), p.a.name))
+                .isEqualTo(new StoredMessages.Difference(Set.of(), 100, List.of(), 0));
     }
 }
