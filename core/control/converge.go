@@ -225,7 +225,7 @@ func (c *Converge) Status(now int64) *pb.ConvergeStatus {
 			Diverged: fromDiverged(p.Diverged), Converged: uint32(p.Converged), LagMillis: p.LagMillis,
 			SilentMillis: p.SilentMillis,
 			Cold:         hashes32(p.Cold), Caps: fromCaps(p.Caps), Refused: p.Refused, Declined: p.Declined,
-			Trouble: p.Trouble, Failures: uint32(p.Failures)})
+			Trouble: p.Trouble, Failures: uint32(p.Failures), Instance: p.Instance})
 	}
 	return out
 }

@@ -4813,7 +4813,9 @@ type PeerConvergence struct {
 	Declined string `protobuf:"bytes,15,opt,name=declined,proto3" json:"declined,omitempty"`
 	// For how long nothing has been heard of it: age_millis, else since this leader leads and it is a member.
 	// 0 where it takes no part and never did.
-	SilentMillis  int64 `protobuf:"varint,16,opt,name=silent_millis,json=silentMillis,proto3" json:"silent_millis,omitempty"`
+	SilentMillis int64 `protobuf:"varint,16,opt,name=silent_millis,json=silentMillis,proto3" json:"silent_millis,omitempty"`
+	// 128-bit id of its topic, hexadecimal; empty: nothing is known.
+	Instance      string `protobuf:"bytes,17,opt,name=instance,proto3" json:"instance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4958,6 +4960,13 @@ func (x *PeerConvergence) GetSilentMillis() int64 {
 		return x.SilentMillis
 	}
 	return 0
+}
+
+func (x *PeerConvergence) GetInstance() string {
+	if x != nil {
+		return x.Instance
+	}
+	return ""
 }
 
 type ManualMark struct {
@@ -6506,7 +6515,7 @@ const file_georep_proto_rawDesc = "" +
 	"\x04text\x18\x03 \x01(\tR\x04text\"k\n" +
 	"\x0eConvergeResult\x123\n" +
 	"\aactions\x18\x01 \x03(\v2\x19.georep.v1.ConvergeActionR\aactions\x12$\n" +
-	"\x0ewake_at_millis\x18\x02 \x01(\x03R\fwakeAtMillis\"\x82\x04\n" +
+	"\x0ewake_at_millis\x18\x02 \x01(\x03R\fwakeAtMillis\"\x9e\x04\n" +
 	"\x0fPeerConvergence\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x18\n" +
 	"\asupport\x18\x02 \x01(\tR\asupport\x12\x14\n" +
@@ -6526,7 +6535,8 @@ const file_georep_proto_rawDesc = "" +
 	"\atrouble\x18\r \x01(\tR\atrouble\x12\x1a\n" +
 	"\bfailures\x18\x0e \x01(\rR\bfailures\x12\x1a\n" +
 	"\bdeclined\x18\x0f \x01(\tR\bdeclined\x12#\n" +
-	"\rsilent_millis\x18\x10 \x01(\x03R\fsilentMillis\"\x8a\x01\n" +
+	"\rsilent_millis\x18\x10 \x01(\x03R\fsilentMillis\x12\x1a\n" +
+	"\binstance\x18\x11 \x01(\tR\binstance\"\x8a\x01\n" +
 	"\n" +
 	"ManualMark\x12\x1a\n" +
 	"\bboundary\x18\x01 \x01(\rR\bboundary\x12\x18\n" +

@@ -13,15 +13,18 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import georep.it.SourcePair.Rise;
 import georep.plugin.BrokerField;
 import georep.plugin.SelfCheck;
+import georep.plugin.control.RemoteDeletion;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.apache.logging.log4j.Level;
 import org.apache.pulsar.broker.service.scalable.ReplicatedController;
+import org.apache.pulsar.common.naming.TopicName;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -103,6 +106,45 @@ class ConvergenceTest {
                 assertThat(c.admin().scalableTopics().listScalableTopics(SourcePair.NS)).as(c.name).doesNotContain(t);
             }
         });
+    }
+
+    /** What another cluster passes on of a deletion must not hit what was made since under the same name. */
+    @Test
+    void onlyTheLifeThatEndedGoesElsewhere() throws Exception {
+        Federation.create("t/again", p.a, p.b);
+        p.b.admin().namespaces().setNamespaceReplicationClusters("t/again", Set.of(p.a.name, p.b.name), false);
+        String t = "topic://t/again/lives";
+        p.a.admin().scalableTopics().createScalableTopic(t, 1, Map.of("georep.instance", "0123456789abcdef"));
+        RemoteDeletion deletion = new RemoteDeletion(p.b.plugin(), TopicName.get(t));
+        deletion.delete(p.a.name, "fedcba9876543210").get(30, TimeUnit.SECONDS);
+        assertThat(p.a.admin().scalableTopics().listScalableTopics("t/again")).as("of another life").containsExactly(t);
+        p.b.admin().scalableTopics().createScalableTopic(t, 1);
+        deletion.delete(p.a.name, "0123456789abcdef").get(30, TimeUnit.SECONDS);
+        assertThat(p.a.admin().scalableTopics().listScalableTopics("t/again")).as("made again").containsExactly(t);
+        p.a.admin().namespaces().setNamespaceReplicationClusters("t/again", Set.of(p.a.name), false); // replicates nothing to B
+        p.b.admin().scalableTopics().deleteScalableTopic(t, true);
+        deletion.delete(p.a.name, "0123456789abcdef").get(30, TimeUnit.SECONDS);
+        Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThat(p.a.admin().scalableTopics()
+                .listScalableTopics("t/again")).as("the one that ended").isEmpty());
+    }
+
+    @Test
+    void aTopicMadeAgainIsThereEverywhere() throws Exception {
+        String t = "topic://" + SourcePair.NS + "/again";
+        p.a.admin().scalableTopics().createScalableTopic(t, 2);
+        Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThat(p.b.admin().scalableTopics()
+                .listScalableTopics(SourcePair.NS)).contains(t));
+        awaitQuiet(t);
+        String first = Layouts.stored(p.a, t).getProperties().get("georep.instance");
+        p.a.admin().scalableTopics().deleteScalableTopic(t, true);
+        p.a.admin().scalableTopics().createScalableTopic(t, 3);
+        Awaitility.await().atMost(Duration.ofSeconds(60)).untilAsserted(() -> assertThat(p.b.admin().scalableTopics()
+                .listScalableTopics(SourcePair.NS)).contains(t));
+        awaitQuiet(t);
+        assertThat(Layouts.stored(p.a, t).getProperties().get("georep.instance")).isNotEqualTo(first);
+        assertThat(Layouts.starts(p.a, t)).contains(0, 0x5555, 0xaaaa).isEqualTo(Layouts.starts(p.b, t));
+        Publish.v5(p.a, t, 0, 300, 30);
+        assertCopied(p.a, p.b, t);
     }
 
     @Test

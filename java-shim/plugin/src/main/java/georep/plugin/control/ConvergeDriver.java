@@ -166,7 +166,12 @@ public final class ConvergeDriver {
         }
         long number = ++lastNumber;
         wishes.put(number, w);
-        step(w.event(), w.content().deepCopy().put("wish", number));
+        try {
+            step(w.event(), w.content().deepCopy().put("wish", number));
+        } catch (StatusException e) { // not an event: a number out of range
+            wishes.remove(number);
+            w.future().completeExceptionally(new VerdictException("CONVERGE_CODE_UNSPECIFIED", e.getMessage()));
+        }
     }
 
     /** ConvergeStatus, now; null once closed. */
@@ -193,17 +198,24 @@ public final class ConvergeDriver {
         resign();
         CompletableFuture<Void> ended = new CompletableFuture<>();
         serial.execute(() -> {
-            settle();
-            closed = true;
-            if (timer != null) {
-                timer.cancel(false);
+            try {
+                settle();
+            } finally { // what comes next for this topic waits for it
+                close().thenRun(() -> ended.complete(null));
             }
-            machine.close();
-            RuntimeException e = new IllegalStateException("the controller is closing");
-            wishes.values().forEach(w -> w.future().completeExceptionally(e));
-            peers.leave(topic, this).thenRun(() -> ended.complete(null));
         });
         return ended;
+    }
+
+    private CompletableFuture<Void> close() {
+        closed = true;
+        if (timer != null) {
+            timer.cancel(false);
+        }
+        machine.close();
+        RuntimeException e = new IllegalStateException("the controller is closing");
+        wishes.values().forEach(w -> w.future().completeExceptionally(e));
+        return peers.leave(topic, this);
     }
 
     // ------------------------------------------------------------------ the machine
@@ -337,15 +349,16 @@ public final class ConvergeDriver {
         // what is far away comes with that of other topics, in one call to each peer
         long at = due - System.currentTimeMillis() < 2 * TOGETHER_MILLIS ? due
                 : (due + TOGETHER_MILLIS - 1) / TOGETHER_MILLIS * TOGETHER_MILLIS;
-        if (closed || due < 0 || timer != null && !timer.isDone() && timerAt <= at) {
+        long now = System.currentTimeMillis();
+        // one that is due may be just ending, and has told what this wake comes from
+        if (closed || due < 0 || timer != null && !timer.isDone() && timerAt > now && timerAt <= at) {
             return;
         }
         if (timer != null) {
             timer.cancel(false);
         }
         timerAt = at;
-        timer = executor.schedule(() -> serial.execute(this::tick), Math.max(1, at - System.currentTimeMillis()),
-                TimeUnit.MILLISECONDS);
+        timer = executor.schedule(() -> serial.execute(this::tick), Math.max(1, at - now), TimeUnit.MILLISECONDS);
     }
 
     private void tick() {

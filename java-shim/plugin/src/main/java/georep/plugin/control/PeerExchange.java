@@ -260,14 +260,16 @@ public final class PeerExchange implements AutoCloseable {
     }
 
     private void wake(long at) {
-        if (at < 0 || timer != null && !timer.isDone() && timerAt <= at) {
+        long now = now();
+        // one that is due may be just ending, and has told what this wake comes from
+        if (at < 0 || timer != null && !timer.isDone() && timerAt > now && timerAt <= at) {
             return;
         }
         if (timer != null) {
             timer.cancel(false);
         }
         timerAt = at;
-        timer = executor.schedule(() -> serial.execute(this::tick), Math.max(1, at - now()), TimeUnit.MILLISECONDS);
+        timer = executor.schedule(() -> serial.execute(this::tick), Math.max(1, at - now), TimeUnit.MILLISECONDS);
     }
 
     private void tick() {

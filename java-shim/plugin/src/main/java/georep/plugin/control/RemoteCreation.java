@@ -29,8 +29,8 @@ public final class RemoteCreation {
         this.topic = topic;
     }
 
-    /** Completes when the topic is there. */
-    public CompletableFuture<Void> create(String remote, ScalableTopicMetadata own) {
+    /** Completes when the topic is there: with true where this has made it, false where it was there. */
+    public CompletableFuture<Boolean> create(String remote, ScalableTopicMetadata own) {
         return PeerExchange.of(plugin).admin(remote).thenCompose(admin -> plainThere(admin).thenCompose(plain -> {
             if (plain) {
                 throw new IllegalStateException("a plain topic of that name is there");
@@ -53,18 +53,21 @@ public final class RemoteCreation {
                 });
     }
 
-    private CompletableFuture<Void> create(PulsarAdmin admin, String remote, ScalableTopicMetadata own) {
+    private CompletableFuture<Boolean> create(PulsarAdmin admin, String remote, ScalableTopicMetadata own) {
         int segments = own.getEpoch() == 0 ? (int) own.getSegments().values().stream().filter(SegmentInfo::isActive)
                 .count() : 1;
         Map<String, String> properties = new TreeMap<>(own.getProperties());
         properties.keySet().removeIf(k -> k.startsWith(TopicRecord.PREFIX));
         return admin.scalableTopics().createScalableTopicAsync(topic.toString(), segments, properties)
-                .thenRun(() -> Audit.log("controller", "create-topic", topic.toString(), "remote=" + remote
-                        + " segments=" + segments))
+                .thenApply(x -> {
+                    Audit.log("controller", "create-topic", topic.toString(), "remote=" + remote + " segments="
+                            + segments);
+                    return true;
+                })
                 .exceptionally(e -> {
                     Throwable cause = FutureUtil.unwrapCompletionException(e);
                     if (cause instanceof ConflictException) {
-                        return null;
+                        return false;
                     }
                     throw FutureUtil.wrapToCompletionException(cause);
                 });

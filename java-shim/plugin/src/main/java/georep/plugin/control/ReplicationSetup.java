@@ -134,6 +134,8 @@ public final class ReplicationSetup {
             r.setRemotes(desired);
             if (createThere) {
                 added.forEach(d -> r.setToCreate(d, true));
+            } else { // else it would be created when that is switched on again, whatever has happened to it since
+                r.toCreate().forEach(d -> r.setToCreate(d, false));
             }
             if (r.instance() != null) {
                 r.recordSegments(m, firstSegment.get());

@@ -42,6 +42,11 @@ public final class TopicRecords {
         return resources.getScalableTopicMetadataAsync(topic, true).thenApply(m -> present(topic, m));
     }
 
+    /** Whether the topic is there, in the store as it is now. */
+    public CompletableFuture<Boolean> exists(TopicName topic) {
+        return resources.getScalableTopicMetadataAsync(topic, true).thenApply(Optional::isPresent);
+    }
+
     private static ScalableTopicMetadata present(TopicName topic, Optional<ScalableTopicMetadata> m) {
         if (m.isEmpty()) {
             throw new java.util.concurrent.CompletionException(new TopicNotFoundException("no scalable topic "

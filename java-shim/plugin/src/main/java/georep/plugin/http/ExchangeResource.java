@@ -106,6 +106,9 @@ public class ExchangeResource extends PluginResource {
 
     /** Completes where this broker leads the topic and has looked at its record; a redirect where another does. */
     private CompletableFuture<Void> leads(GeorepPlugin p, TopicName topic) {
+        if (!p.config().convergence()) {
+            return CompletableFuture.completedFuture(null); // and no topic takes part
+        }
         return leader(p, topic).thenCompose(c -> c.convergence().on() ? CompletableFuture.completedFuture(null)
                 : c.look().thenApply(r -> null));
     }

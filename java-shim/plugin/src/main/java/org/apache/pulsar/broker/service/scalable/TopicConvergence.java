@@ -3,14 +3,14 @@ package org.apache.pulsar.broker.service.scalable;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.control.ConvergeDriver;
 import georep.plugin.control.ConvergeHost;
 import georep.plugin.control.LayoutMutation;
 import georep.plugin.control.PeerExchange;
-import georep.plugin.control.RemoteCreation;
-import georep.plugin.control.RemoteDeletion;
 import georep.plugin.control.ReplicationSetup;
+import georep.plugin.control.TopicFanOut;
 import georep.plugin.control.TopicRecord;
 import jakarta.ws.rs.core.Response;
 import java.util.Collection;
@@ -48,6 +48,7 @@ public final class TopicConvergence implements ConvergeHost {
     private final GeorepPlugin plugin;
     private final PulsarService pulsar;
     private final ScalePolicy policy;
+    private final TopicFanOut elsewhere;
     private volatile ConvergeDriver driver;
     private volatile boolean termRaised;
     private volatile CompletableFuture<Void> ended = CompletableFuture.completedFuture(null); // the driver before
@@ -72,6 +73,7 @@ public final class TopicConvergence implements ConvergeHost {
         this.plugin = plugin;
         this.pulsar = plugin.pulsar();
         this.policy = new ScalePolicy(pulsar, plugin.records(), controller.getTopicName());
+        this.elsewhere = new TopicFanOut(plugin, controller.getTopicName());
     }
 
     private String cluster() {
@@ -95,7 +97,7 @@ public final class TopicConvergence implements ConvergeHost {
         ConvergeDriver running = driver;
         if (running != null && TopicRecord.of(r.record()).term() <= running.term()) {
             running.members(members(r));
-            createThere(r.record());
+            elsewhere.create(r.record(), controller::created);
             return CompletableFuture.completedFuture(null);
         }
         if (running != null) { // somebody else believed to lead, and this one has given up
@@ -108,22 +110,12 @@ public final class TopicConvergence implements ConvergeHost {
         if (!leads()) { // a later leader's term must not be raised
             return CompletableFuture.completedFuture(null);
         }
+        plugin.records().resources().registerPathListener(deletion); // before anything that takes a while
         return ended.thenCompose(x -> raiseTerm()).thenCompose(m ->
                 policy.look(SegmentLayout.fromMetadata(m), controller).thenAccept(view -> {
                     start(r, m, view);
-                    createThere(m);
+                    elsewhere.create(m, controller::created);
                 }));
-    }
-
-    /** Where the topic is still to be created; nobody waits for it, and what fails is tried with the next look. */
-    private void createThere(ScalableTopicMetadata m) {
-        for (String remote : TopicRecord.of(m).toCreate()) {
-            new RemoteCreation(plugin, topic()).create(remote, m).thenCompose(x -> controller.created(remote))
-                    .exceptionally(e -> {
-                        LOG.info("[{}] cannot be created at {} yet: {}", topic(), remote, e.toString());
-                        return null;
-                    });
-        }
     }
 
     private CompletableFuture<ScalableTopicMetadata> raiseTerm() {
@@ -134,6 +126,9 @@ public final class TopicConvergence implements ConvergeHost {
     }
 
     private synchronized void start(ReplicationSetup.Result r, ScalableTopicMetadata m, ScalePolicy.View view) {
+        if (!leads()) { // not any more
+            return;
+        }
         ScheduledExecutorService executor = pulsar.getExecutor();
         ConvergeDriver d = new ConvergeDriver(topic().toString(), cluster(), plugin.config(), plugin.profile(), this,
                 PeerExchange.of(plugin), executor);
@@ -143,7 +138,6 @@ public final class TopicConvergence implements ConvergeHost {
         d.policy(view.maxSegments(), MAX_BUCKETS, view.cold());
         d.lead(TopicRecord.of(m).term());
         driver = d;
-        plugin.records().resources().registerPathListener(deletion);
         int seconds = pulsar.getConfiguration().getScalableTopicAutoScaleIntervalSeconds();
         int every = seconds > 0 ? seconds : DEFAULT_LOOK_SECONDS;
         looks = executor.scheduleWithFixedDelay(() -> lookAtPolicy().exceptionally(e -> {
@@ -154,15 +148,13 @@ public final class TopicConvergence implements ConvergeHost {
 
     /** The topic is deleted: so it is where this cluster replicates it to, if the namespace still does. */
     private void deleted() {
+        JsonNode known = status();
         stop();
         controller.deleted().exceptionally(e -> {
             LOG.warn("[{}] is deleted, and something of it is left in the store: {}", topic(), e.toString());
             return null;
         });
-        controller.remotes().forEach(remote -> new RemoteDeletion(plugin, topic()).delete(remote).exceptionally(e -> {
-            LOG.warn("[{}] is deleted here and stays at {}: {}", topic(), remote, e.toString());
-            return null;
-        }));
+        elsewhere.delete(controller.remotes(), known == null ? MissingNode.getInstance() : known);
     }
 
     private Set<String> members(ReplicationSetup.Result r) {
