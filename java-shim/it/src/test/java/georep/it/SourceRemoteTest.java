@@ -12,9 +12,13 @@ import georep.it.SourcePair.Rise;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.apache.pulsar.client.api.v5.Producer;
+import org.apache.pulsar.client.api.v5.PulsarClient;
+import org.apache.pulsar.client.api.v5.schema.Schema;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
@@ -119,6 +123,7 @@ class SourceRemoteTest {
 
     /** A segment whose batches wait for the slow path's budget says for how long, in its status and in /metrics. */
     @Test
+    @Tag("slow")
     void waitsForTheBudgetAreTold() throws Exception {
         try (Cluster slow = ClusterSpec.named("cluster-slow").apart().key("georepSlowPathBytesPerSecond", 2000)
                 .key("georepSlowPathBurstBytes", 1).start(Dirs.fresh())) {
@@ -127,11 +132,14 @@ class SourceRemoteTest {
             String t = "topic://slow/ns/x";
             Federation.topic(t, 1, slow);
             Federation.topic(t, 2, b);
-            for (int i = 0; i < 10; i++) { // each a batch or more
-                Publish.v5(slow, t, 20 * i, 20 * (i + 1), 10);
+            try (PulsarClient client = slow.v5(); Producer<byte[]> p = client.newProducer(Schema.bytes()).topic(t)
+                    .create()) {
+                for (int i = 0; i < 20; i++) { // each a batch or more
+                    Publish.v5(p, 20 * i, 20 * (i + 1), 10);
+                }
             }
             assertCopied(slow, b, t);
-            assertThat(counter(slow, b, "rebatched")).isGreaterThanOrEqualTo(10);
+            assertThat(counter(slow, b, "rebatched")).isGreaterThanOrEqualTo(20);
             JsonNode s = status(slow, t).get(0);
             long waited = s.path("throttledMillis").asLong();
             assertThat(waited).as("%s", s).isGreaterThan(1000);
