@@ -12,6 +12,7 @@ import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.broker.resources.ScalableTopicResources;
 import org.apache.pulsar.broker.web.RestException;
 import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.util.FutureUtil;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
 import org.apache.pulsar.metadata.api.GetResult;
 
@@ -27,7 +28,7 @@ final class LeaderRedirect {
         this.https = https;
     }
 
-    /** Completes where this broker leads, or where nobody does yet; else fails with a 307 to the leader. */
+    /** Completes where this broker leads, or where nobody does yet; else fails with a 307 to the leader, or a 503. */
     CompletableFuture<Void> unlessLeader(TopicName topic) {
         ScalableTopicResources r = pulsar.getPulsarResources().getScalableTopicResources();
         return r.getStore().get(r.controllerLockPath(topic)).thenCompose(this::unlessOwn);
@@ -37,16 +38,14 @@ final class LeaderRedirect {
         if (lock.isEmpty()) {
             return CompletableFuture.completedFuture(null);
         }
-        String leader;
-        try {
-            leader = ObjectMapperFactory.getMapper().reader().readValue(lock.get().getValue(), String.class);
-        } catch (IOException e) {
-            return CompletableFuture.failedFuture(e);
-        }
+        String leader = name(lock.get());
         if (leader.equals(pulsar.getBrokerId())) {
             return CompletableFuture.completedFuture(null);
         }
-        return pulsar.getNamespaceService().createLookupResult(leader, false, null).thenCompose(found -> {
+        return pulsar.getNamespaceService().createLookupResult(leader, false, null).exceptionally(e -> {
+            // so it is while a broker is being closed; "not found" would say that there is no such topic
+            throw nobody(leader + " is not registered: " + FutureUtil.unwrapCompletionException(e));
+        }).thenCompose(found -> {
             String url = https ? found.getLookupData().getHttpUrlTls() : found.getLookupData().getHttpUrl();
             if (url == null) {
                 return CompletableFuture.failedFuture(new RestException(Response.Status.PRECONDITION_FAILED,
@@ -56,5 +55,23 @@ final class LeaderRedirect {
             return CompletableFuture.failedFuture(new WebApplicationException(Response.temporaryRedirect(
                     UriBuilder.fromUri(request).host(to.getHost()).port(to.getPort()).build()).build()));
         });
+    }
+
+    /** A name becomes part of a path in the store. */
+    private static String name(GetResult lock) {
+        try {
+            String leader = ObjectMapperFactory.getMapper().reader().readValue(lock.getValue(), String.class);
+            if (leader != null && leader.indexOf('/') < 0) {
+                return leader;
+            }
+            throw nobody(leader + " is no name of a broker");
+        } catch (IOException e) {
+            throw nobody(e.getMessage());
+        }
+    }
+
+    /** The caller may come again. */
+    private static RestException nobody(String why) {
+        return new RestException(Response.Status.SERVICE_UNAVAILABLE, "controller leader: " + why);
     }
 }
