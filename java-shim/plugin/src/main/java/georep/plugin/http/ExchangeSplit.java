@@ -27,6 +27,8 @@ import org.apache.pulsar.common.naming.TopicDomain;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.util.FutureUtil;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Takes a call of another cluster to the brokers that lead its topics. One whose topics are all led by another broker
@@ -34,6 +36,7 @@ import org.apache.pulsar.common.util.ObjectMapperFactory;
  * which redirects it: nothing goes to a host that is not the registered leader. One use; nothing blocks.
  */
 final class ExchangeSplit {
+    private static final Logger LOG = LoggerFactory.getLogger(ExchangeSplit.class);
     private static final ObjectMapper JSON = ObjectMapperFactory.getMapper().getObjectMapper();
     private static final int REDIRECT = 307;
     /** A caller waits longer than that, and a topic's machine less. */
@@ -106,6 +109,7 @@ final class ExchangeSplit {
         }
         boolean together = groups.values().stream().anyMatch(g -> g.size() == ways.size());
         if (together && !groups.containsKey(HERE)) {
+            LOG.debug("a call with {} states is redirected to {}", ways.size(), ways.get(0).broker);
             return CompletableFuture.failedFuture(ways.get(0).redirect);
         }
         if (together || ways.isEmpty()) {
@@ -116,6 +120,7 @@ final class ExchangeSplit {
 
     /** {@code groups}: indices of states by the broker that leads their topics. */
     private CompletableFuture<String> divided(JsonNode request, List<Way> ways, Map<String, List<Integer>> groups) {
+        LOG.debug("a call of {} with {} states is divided: {}", request.path("cluster").asText(), ways.size(), groups);
         JsonNode[] answers = new JsonNode[ways.size()];
         List<CompletableFuture<Void>> all = new ArrayList<>();
         groups.forEach((broker, which) -> all.add(ask(broker, part(request, which)).handle((r, e) -> {
