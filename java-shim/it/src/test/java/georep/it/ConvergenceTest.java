@@ -23,8 +23,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.apache.logging.log4j.Level;
+import org.apache.pulsar.broker.resources.ScalableTopicResources;
 import org.apache.pulsar.broker.service.scalable.ReplicatedController;
 import org.apache.pulsar.common.naming.TopicName;
+import org.apache.pulsar.common.scalable.SegmentLoadStats;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -145,6 +147,21 @@ class ConvergenceTest {
         assertThat(Layouts.starts(p.a, t)).contains(0, 0x5555, 0xaaaa).isEqualTo(Layouts.starts(p.b, t));
         Publish.v5(p.a, t, 0, 300, 30);
         assertCopied(p.a, p.b, t);
+    /** The broker deletes a topic's record with all that is below, then its segments, which still report their load. */
+    @Test
+    void aLoadReportedWhileATopicIsDeletedKeepsNothing() throws Exception {
+        String t = p.topic("late-load", 1, 1);
+        awaitQuiet(t);
+        String segment = active(p.a, t, 0);
+        ScalableTopicResources records = p.a.plugin().records().resources();
+        records.deleteScalableTopicAsync(TopicName.get(t)).get();
+        records.reportSegmentLoadAsync(TopicName.get(t), id(segment), new SegmentLoadStats(1, 2, 3, 4)).get();
+        p.a.admin().scalableTopics().deleteSegment(segment, true);
+        Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
+            for (Cluster c : List.of(p.a, p.b)) {
+                assertThat(c.admin().scalableTopics().listScalableTopics(SourcePair.NS)).as(c.name).doesNotContain(t);
+            }
+        });
     }
 
     @Test

@@ -511,13 +511,25 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         return ended(super.close(disconnectClients, closeWithoutWaitingClientDisconnect));
     }
 
+    /**
+     * A deleted segment takes its load report along. When the whole topic goes, its record is deleted with all that is
+     * below, and then the segments: a report of one in between would keep the topic's name in the namespace's list.
+     */
+    private CompletableFuture<Void> deleted(CompletableFuture<Void> deletion) {
+        return ended(deletion).thenCompose(x -> brokerService.pulsar().getPulsarResources().getScalableTopicResources()
+                .deleteSegmentLoadAsync(parent, SegmentTopicName.getSegmentId(segmentName)).exceptionally(e -> {
+                    LOG.warn("[{}] is deleted, and its load report stays: {}", topic, e.toString());
+                    return null;
+                }));
+    }
+
     @Override
     public CompletableFuture<Void> delete() {
-        return ended(super.delete());
+        return deleted(super.delete());
     }
 
     @Override
     public CompletableFuture<Void> deleteForcefully() {
-        return ended(super.deleteForcefully());
+        return deleted(super.deleteForcefully());
     }
 }
