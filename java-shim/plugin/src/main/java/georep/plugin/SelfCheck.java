@@ -30,6 +30,8 @@ public final class SelfCheck {
     /** Clocks of the policy's cooldowns. */
     public static final BrokerField LAST_SPLIT = new BrokerField(ScalableTopicController.class, "lastSplitAtMs");
     public static final BrokerField LAST_MERGE = new BrokerField(ScalableTopicController.class, "lastMergeAtMs");
+    public static final BrokerField LEADER_ELECTION = new BrokerField(ScalableTopicController.class,
+            "leaderElection");
     private static final BrokerField ADMIN_ROOT = new BrokerField(PulsarAdminImpl.class, "root");
     private static final BrokerField ADMIN_AUTH = new BrokerField(PulsarAdminImpl.class, "auth");
     private static final String NOTIFY_SUBSCRIPTIONS = "notifySubscriptions";
@@ -41,7 +43,7 @@ public final class SelfCheck {
     static List<String> missing(List<String> further) {
         List<String> missing = new ArrayList<>();
         for (BrokerField f : List.of(MESSAGE_DEDUPLICATION, SCALABLE_TOPIC_SERVICE, CONTROLLERS, CURRENT_LAYOUT,
-                LAST_SPLIT, LAST_MERGE, ADMIN_ROOT, ADMIN_AUTH)) {
+                LAST_SPLIT, LAST_MERGE, LEADER_ELECTION, ADMIN_ROOT, ADMIN_AUTH)) {
             if (!f.exists()) {
                 missing.add(f.name());
             }
@@ -49,6 +51,7 @@ public final class SelfCheck {
         method(missing, ScalableTopicController.class, NOTIFY_SUBSCRIPTIONS, SegmentLayout.class);
         method(missing, ScalableTopicController.class, "runGcTickAsync");
         method(missing, ScalableTopicController.class, "initialize");
+        method(missing, ScalableTopicController.class, "isLeader");
         method(missing, ScalableTopicController.class, "splitSegment", long.class);
         method(missing, ScalableTopicController.class, "mergeSegments", long.class, long.class);
         method(missing, ScalableTopicService.class, "getOrCreateController",

@@ -17,6 +17,7 @@ import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.util.FutureUtil;
 import org.apache.pulsar.metadata.api.Notification;
 import org.apache.pulsar.metadata.api.NotificationType;
+import org.apache.pulsar.metadata.api.extended.SessionEvent;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * Sees to it that every topic of a replicated namespace has a controller, whether a client ever comes or not: after a
  * change of policies at once, and by a sweep of the elected broker, which also finds topics whose broker died. A topic
  * with a backlog must go on replicating although nobody publishes to it any more. And segments that found their remote
- * not registered try again when a cluster is.
+ * not registered try again when a cluster is, and controllers look who leads when the store's session was lost.
  */
 public final class PolicyWatch implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PolicyWatch.class);
@@ -44,6 +45,7 @@ public final class PolicyWatch implements AutoCloseable {
     public synchronized void start(int sweepSeconds) {
         // a metadata store cannot forget a listener: this one does nothing once closed
         pulsar.getConfigurationMetadataStore().registerListener(this::changed);
+        pulsar.getLocalMetadataStore().registerSessionListener(this::sessionChanged);
         timer = pulsar.getExecutor().scheduleWithFixedDelay(this::sweep, Math.min(5, sweepSeconds), sweepSeconds,
                 TimeUnit.SECONDS);
     }
@@ -70,6 +72,12 @@ public final class PolicyWatch implements AutoCloseable {
         });
     }
 
+    private void sessionChanged(SessionEvent e) {
+        if (!closed) {
+            pulsar.getExecutor().execute(() -> service.sessionChanged(e));
+        }
+    }
+
     private void clustersChanged() {
         SourceBroker.of(pulsar).checkClients();
         pulsar.getBrokerService().forEachTopic(t -> {
@@ -88,7 +96,11 @@ public final class PolicyWatch implements AutoCloseable {
     }
 
     private void sweep() {
-        if (closed || !elected()) {
+        if (closed) {
+            return;
+        }
+        service.sessionChanged(SessionEvent.Reconnected); // elections that were over too late for what told of them
+        if (!elected()) {
             return;
         }
         pulsar.getPulsarResources().getTenantResources().listTenantsAsync().thenCompose(tenants -> {

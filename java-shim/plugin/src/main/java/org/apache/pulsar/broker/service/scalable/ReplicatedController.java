@@ -44,6 +44,7 @@ import org.slf4j.LoggerFactory;
  * <li>replication is prepared by the leader (see {@link ReplicationSetup}) when it is elected, when the namespace's
  *     policies change, before every split and merge and before every garbage collection;</li>
  * <li>splits and merges of a replicated topic are decided with its peers (see {@link TopicConvergence});</li>
+ * <li>it leads when the election says so, the second one and those after it, too (see {@link Leadership});</li>
  * <li>the pins are nobody's subscriptions: not listed, not deleted, not moved.</li>
  * </ul>
  *
@@ -61,6 +62,7 @@ public class ReplicatedController extends ScalableTopicController {
     private final AtomicLong counter = new AtomicLong();
     private CompletableFuture<?> tail = CompletableFuture.completedFuture(null); // guarded by this
     private final TopicConvergence convergence;
+    private final Leadership leadership;
     private volatile Set<String> remotes = Set.of();
     private volatile int collections;
 
@@ -74,6 +76,8 @@ public class ReplicatedController extends ScalableTopicController {
                 plugin.config().convergence() && brokerService.getPulsar().getConfiguration()
                         .isCreateTopicToRemoteClusterForReplication());
         this.convergence = new TopicConvergence(this, plugin);
+        this.leadership = new Leadership(this, plugin.records().resources(),
+                brokerService.getPulsar().getExecutor());
     }
 
     // ------------------------------------------------------------------ leadership and preparation
@@ -82,8 +86,8 @@ public class ReplicatedController extends ScalableTopicController {
     @Override
     public CompletableFuture<Void> initialize() {
         convergence.end(); // of an earlier time as leader
-        return super.initialize().thenCompose(x -> {
-            if (!isLeader()) {
+        CompletableFuture<Void> f = super.initialize().thenCompose(x -> {
+            if (!super.isLeader()) { // who only lost the lock for a moment still hears that the topic is deleted
                 convergence.close();
                 return CompletableFuture.completedFuture(null);
             }
@@ -93,6 +97,27 @@ public class ReplicatedController extends ScalableTopicController {
                 return null;
             });
         });
+        leadership.begins(f);
+        return f;
+    }
+
+    @Override
+    public boolean isLeader() {
+        return super.isLeader() && !leadership.interrupted();
+    }
+
+    /** What the base class believes. */
+    boolean believesToLead() {
+        return super.isLeader();
+    }
+
+    Leadership leadership() {
+        return leadership;
+    }
+
+    /** The lock goes, and comes back no more. */
+    CompletableFuture<Void> leaveElection() {
+        return super.close();
     }
 
     private CompletableFuture<Void> lead() {
@@ -105,6 +130,7 @@ public class ReplicatedController extends ScalableTopicController {
 
     @Override
     public CompletableFuture<Void> close() {
+        leadership.close();
         convergence.close();
         return super.close();
     }

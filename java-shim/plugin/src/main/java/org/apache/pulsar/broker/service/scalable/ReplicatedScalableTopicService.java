@@ -13,6 +13,7 @@ import org.apache.pulsar.broker.service.BrokerService;
 import org.apache.pulsar.common.naming.NamespaceName;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.metadata.api.coordination.CoordinationService;
+import org.apache.pulsar.metadata.api.extended.SessionEvent;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -91,6 +92,19 @@ public class ReplicatedScalableTopicService extends ScalableTopicService {
                 });
             }
         });
+    }
+
+    /** The session with the metadata store was lost, or is back: its locks may be others' now. */
+    public void sessionChanged(SessionEvent e) {
+        boolean lost = e == SessionEvent.SessionLost;
+        controllers.values().forEach(f -> f.thenAccept(c -> {
+            Leadership l = ((ReplicatedController) c).leadership();
+            if (lost) {
+                l.interrupt();
+            } else {
+                l.follow();
+            }
+        }));
     }
 
     /** Topics led here whose layouts follow those of peers. */
