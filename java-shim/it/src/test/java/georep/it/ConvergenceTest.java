@@ -114,7 +114,7 @@ class ConvergenceTest {
     @Test
     void onlyTheLifeThatEndedGoesElsewhere() throws Exception {
         Federation.create("t/again", p.a, p.b);
-        p.b.admin().namespaces().setNamespaceReplicationClusters("t/again", Set.of(p.a.name, p.b.name), false);
+        Federation.replicate(p.b, "t/again", Set.of(p.a.name, p.b.name));
         String t = "topic://t/again/lives";
         p.a.admin().scalableTopics().createScalableTopic(t, 1, Map.of("georep.instance", "0123456789abcdef"));
         RemoteDeletion deletion = new RemoteDeletion(p.b.plugin(), TopicName.get(t));
@@ -123,7 +123,7 @@ class ConvergenceTest {
         p.b.admin().scalableTopics().createScalableTopic(t, 1);
         deletion.delete(p.a.name, "0123456789abcdef").get(30, TimeUnit.SECONDS);
         assertThat(p.a.admin().scalableTopics().listScalableTopics("t/again")).as("made again").containsExactly(t);
-        p.a.admin().namespaces().setNamespaceReplicationClusters("t/again", Set.of(p.a.name), false); // replicates nothing to B
+        Federation.stop(p.a, "t/again");
         p.b.admin().scalableTopics().deleteScalableTopic(t, true);
         deletion.delete(p.a.name, "0123456789abcdef").get(30, TimeUnit.SECONDS);
         Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThat(p.a.admin().scalableTopics()
@@ -147,6 +147,8 @@ class ConvergenceTest {
         assertThat(Layouts.starts(p.a, t)).contains(0, 0x5555, 0xaaaa).isEqualTo(Layouts.starts(p.b, t));
         Publish.v5(p.a, t, 0, 300, 30);
         assertCopied(p.a, p.b, t);
+    }
+
     /** The broker deletes a topic's record with all that is below, then its segments, which still report their load. */
     @Test
     void aLoadReportedWhileATopicIsDeletedKeepsNothing() throws Exception {
