@@ -42,9 +42,10 @@ public final class TopicRecords {
         return resources.getScalableTopicMetadataAsync(topic, true).thenApply(m -> present(topic, m));
     }
 
-    /** Whether the topic is there, in the store as it is now. */
+    /** Whether the topic is there, in the store as it is now: ZooKeeper keeps an empty node above the lock of a leader. */
     public CompletableFuture<Boolean> exists(TopicName topic) {
-        return resources.getScalableTopicMetadataAsync(topic, true).thenApply(Optional::isPresent);
+        return pulsar.getLocalMetadataStore().get(resources.topicPath(topic))
+                .thenApply(r -> r.isPresent() && r.get().getValue().length > 0);
     }
 
     private static ScalableTopicMetadata present(TopicName topic, Optional<ScalableTopicMetadata> m) {

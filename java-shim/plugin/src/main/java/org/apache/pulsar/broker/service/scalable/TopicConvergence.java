@@ -50,6 +50,7 @@ public final class TopicConvergence implements ConvergeHost {
     private final ScalePolicy policy;
     private final TopicFanOut elsewhere;
     private volatile ConvergeDriver driver;
+    private volatile JsonNode known = MissingNode.getInstance(); // the status of the driver before, at its end
     private volatile boolean termRaised;
     private volatile CompletableFuture<Void> ended = CompletableFuture.completedFuture(null); // the driver before
     private volatile SealedBacklog sealed; // of the layout that was asked about last; null: none was by this leader
@@ -148,13 +149,12 @@ public final class TopicConvergence implements ConvergeHost {
 
     /** The topic is deleted: so it is where this cluster replicates it to, if the namespace still does. */
     private void deleted() {
-        JsonNode known = status();
         stop();
         controller.deleted().exceptionally(e -> {
             LOG.warn("[{}] is deleted, and something of it is left in the store: {}", topic(), e.toString());
             return null;
         });
-        elsewhere.delete(controller.remotes(), known == null ? MissingNode.getInstance() : known);
+        elsewhere.delete(controller.remotes(), known);
     }
 
     private Set<String> members(ReplicationSetup.Result r) {
@@ -188,6 +188,8 @@ public final class TopicConvergence implements ConvergeHost {
             looks = null;
         }
         if (d != null) {
+            JsonNode last = d.status();
+            known = last == null ? known : last;
             ended = d.end();
         }
     }
