@@ -29,8 +29,8 @@ public final class RemoteDeletion {
     }
 
     /**
-     * Completes when the topic is not there, or stays there for good reason. Tried once. The instance is the one that is
-     * to go; null: whichever is there, which this cluster has just made.
+     * Completes when the topic is not there, or stays there for good reason. Tried once. The instance is the one that
+     * is to go; null: whichever is there, which this cluster has just made.
      */
     public CompletableFuture<Void> delete(String remote, String instance) {
         return plugin.records().policyRemotes(topic.getNamespaceObject()).thenCompose(remotes -> {

@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the beginning and the end of a topic here mean elsewhere: it is created at its remotes, and deleted at those that
- * replicate it back. One thing after the other at each remote, so that no creation under way outlives the deletion.
- * Nobody waits for any of it. Thread-safe.
+ * What the beginning and the end of a topic here mean elsewhere: it is created at its remotes, and deleted at those
+ * that replicate it back. One thing after the other at each remote, so that no creation under way outlives the
+ * deletion. Nobody waits for any of it. Thread-safe.
  */
 public final class TopicFanOut {
     private static final Logger LOG = LoggerFactory.getLogger(TopicFanOut.class);
@@ -25,7 +25,8 @@ public final class TopicFanOut {
     private final RemoteCreation creation;
     private final RemoteDeletion deletion;
     private final TopicName topic;
-    private final Map<String, CompletableFuture<Boolean>> created = new ConcurrentHashMap<>(); // by remote; true: by this
+    // by remote; true: made there by this
+    private final Map<String, CompletableFuture<Boolean>> created = new ConcurrentHashMap<>();
 
     public TopicFanOut(GeorepPlugin plugin, TopicName topic) {
         this.creation = new RemoteCreation(plugin, topic);
@@ -64,8 +65,8 @@ public final class TopicFanOut {
                     .thenCompose(made -> {
                         String instance = lives.get(remote);
                         if (instance == null && !made) {
-                            LOG.info("[{}] is deleted here; {} is not known to replicate it to here, and keeps it", topic,
-                                    remote);
+                            LOG.info("[{}] is deleted here; {} is not known to replicate it to here, and keeps it",
+                                    topic, remote);
                             return CompletableFuture.completedFuture(null);
                         }
                         return deletion.delete(remote, instance);

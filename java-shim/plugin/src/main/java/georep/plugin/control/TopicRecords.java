@@ -42,7 +42,7 @@ public final class TopicRecords {
         return resources.getScalableTopicMetadataAsync(topic, true).thenApply(m -> present(topic, m));
     }
 
-    /** Whether the topic is there, in the store as it is now: ZooKeeper keeps an empty node above the lock of a leader. */
+    /** Whether the topic is there, in the store as it is now; ZooKeeper keeps an empty node above a leader's lock. */
     public CompletableFuture<Boolean> exists(TopicName topic) {
         return pulsar.getLocalMetadataStore().get(resources.topicPath(topic))
                 .thenApply(r -> r.isPresent() && r.get().getValue().length > 0);
