@@ -147,6 +147,9 @@ class ConvergenceTest {
         assertThat(Layouts.starts(p.a, t)).contains(0, 0x5555, 0xaaaa).isEqualTo(Layouts.starts(p.b, t));
         Publish.v5(p.a, t, 0, 300, 30);
         assertCopied(p.a, p.b, t);
+        long term = Layouts.term(p.a, t);
+        Awaitility.await().during(Duration.ofSeconds(6)).atMost(Duration.ofSeconds(20)).until(() -> // the late end of
+                p.a.controller(t).isLeader() && Layouts.term(p.a, t) == term); // the first life's controller
     }
 
     /** The broker deletes a topic's record with all that is below, then its segments, which still report their load. */

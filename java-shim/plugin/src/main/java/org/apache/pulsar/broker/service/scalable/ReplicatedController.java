@@ -115,9 +115,13 @@ public class ReplicatedController extends ScalableTopicController {
         return leadership;
     }
 
-    /** The lock goes, and comes back no more. */
+    /**
+     * The lock goes, and comes back no more. Not while there is another controller of the topic here: the broker has one
+     * election for all of them, and the topic may have been deleted and made again.
+     */
     CompletableFuture<Void> leaveElection() {
-        return super.close();
+        return ((ReplicatedScalableTopicService) brokerService.getScalableTopicService()).has(getTopicName())
+                ? CompletableFuture.completedFuture(null) : super.close();
     }
 
     private CompletableFuture<Void> lead() {

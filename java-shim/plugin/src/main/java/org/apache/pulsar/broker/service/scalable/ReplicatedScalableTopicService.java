@@ -119,6 +119,11 @@ public class ReplicatedScalableTopicService extends ScalableTopicService {
         return all;
     }
 
+    /** Whether this broker has a controller of the topic, or is about to. */
+    boolean has(TopicName topic) {
+        return controllers.containsKey(topic.toString());
+    }
+
     /** Topics whose controller this broker has, leader or not. */
     public List<TopicName> topics() {
         List<TopicName> all = new ArrayList<>();
