@@ -116,8 +116,8 @@ public class ReplicatedController extends ScalableTopicController {
     }
 
     /**
-     * The lock goes, and comes back no more. Not while there is another controller of the topic here: the broker has one
-     * election for all of them, and the topic may have been deleted and made again.
+     * The lock goes, and comes back no more. Not while there is another controller of the topic here: the broker has
+     * one election for all of them, and the topic may have been deleted and made again.
      */
     CompletableFuture<Void> leaveElection() {
         return ((ReplicatedScalableTopicService) brokerService.getScalableTopicService()).has(getTopicName())
