@@ -177,6 +177,11 @@ func (k *controller) checkFold(before, after layout.Shape) {
 func (k *controller) checkMerge(before, after layout.Shape) {
 	c, w := k.c, k.c.w
 	log := c.store.Splits.Join(k.learned.Keep(before))
+	for _, s := range k.got { // of boundaries, too, that were not here yet when another peer was heard
+		if s.Shape.Profile == c.profile {
+			log = log.Join(s.Splits)
+		}
+	}
 	consent := func(what string, lets func(s *converge.State) bool) {
 		for _, name := range c.site.members {
 			s := k.got[name]
