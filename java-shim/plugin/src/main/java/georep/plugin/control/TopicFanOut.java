@@ -2,6 +2,7 @@
 package georep.plugin.control;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import georep.plugin.GeorepPlugin;
 import java.util.Map;
 import java.util.Set;
@@ -54,26 +55,27 @@ public final class TopicFanOut {
 
     /** The topic is deleted here. What is known of its peers, a ConvergeStatus, says which life of it goes there. */
     public void delete(Set<String> remotes, JsonNode status) {
-        Map<String, String> lives = new TreeMap<>();
-        status.path("peers").forEach(p -> {
-            if (p.path("support").asText().equals("supported")) { // others do not replicate it to here
-                lives.put(p.path("cluster").asText(), p.path("instance").asText());
-            }
-        });
+        Map<String, JsonNode> peers = new TreeMap<>();
+        status.path("peers").forEach(p -> peers.put(p.path("cluster").asText(), p));
         for (String remote : remotes) {
             created.getOrDefault(remote, CompletableFuture.completedFuture(false)).exceptionally(e -> false)
-                    .thenCompose(made -> {
-                        String instance = lives.get(remote);
-                        if (instance == null && !made) {
-                            LOG.info("[{}] is deleted here; {} is not known to replicate it to here, and keeps it",
-                                    topic, remote);
-                            return CompletableFuture.completedFuture(null);
-                        }
-                        return deletion.delete(remote, instance);
-                    }).exceptionally(e -> {
+                    .thenCompose(made -> delete(remote, peers.getOrDefault(remote, MissingNode.getInstance()), made))
+                    .exceptionally(e -> {
                         LOG.warn("[{}] is deleted here and stays at {}: {}", topic, remote, e.toString());
                         return null;
                     });
         }
+    }
+
+    private CompletableFuture<Void> delete(String remote, JsonNode peer, boolean made) {
+        String support = peer.path("support").asText();
+        if (support.equals("supported")) {
+            return deletion.delete(remote, peer.path("instance").asText());
+        }
+        if (made && !support.equals("unsupported")) { // made there a moment ago, and not heard yet
+            return deletion.delete(remote, null);
+        }
+        LOG.info("[{}] is deleted here; {} is not known to replicate it to here, and keeps it", topic, remote);
+        return CompletableFuture.completedFuture(null);
     }
 }
