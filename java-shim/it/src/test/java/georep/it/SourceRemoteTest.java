@@ -60,10 +60,12 @@ class SourceRemoteTest {
             b.broker.close();
             x.more(1000);
             JsonNode[] s = new JsonNode[1];
-            Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> {
+            Awaitility.await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
                 s[0] = status(a, t).get(0);
-                // a connection that is refused may be told a moment after the stall
-                return s[0].path("stalled").asBoolean() && !s[0].path("trouble").asText().isEmpty();
+                assertThat(s[0].path("stalled").asBoolean()).as("%s", s[0]).isTrue();
+                // a client that connects again by itself tells of no trouble
+                assertThat(s[0].path("connected").asBoolean() && s[0].path("trouble").asText().isEmpty()).as("%s", s[0])
+                        .isFalse();
             });
             assertThat(s[0].path("backlog").asLong()).isPositive();
             assertThat(s[0].path("delaySeconds").asLong()).as("age of the oldest entry").isPositive();
