@@ -6,12 +6,17 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
 
+# says whether one of the first lines of the file, up to the number, matches; without a pipe, whose reader may end first
+early() {
+    awk -v last="$2" -v want="$3" 'FNR > last { exit } $0 ~ want { found = 1; exit } END { exit !found }' "$1"
+}
+generated() { early "$1" 40 'Code generated .* DO NOT EDIT'; }
+
 mapfile -t sources < <(git ls-files '*.go' '*.c' '*.h' '*.java' '*.proto' '*.sh' '*.py')
 for f in "${sources[@]}"; do
     [ -f "$f" ] || continue
     # generated Go keeps the generator's first line; a script's line follows its interpreter
-    if ! head -n 3 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' &&
-        ! head -n 40 "$f" | grep -q 'Code generated .* DO NOT EDIT'; then
+    if ! early "$f" 3 'SPDX-License-Identifier: Apache-2[.]0' && ! generated "$f"; then
         echo "$f: no SPDX-License-Identifier line on top"
         bad=1
     fi
@@ -19,7 +24,7 @@ done
 
 while read -r f; do
     [ -f "$f" ] || continue
-    head -n 40 "$f" | grep -q 'Code generated .* DO NOT EDIT' && continue
+    generated "$f" && continue
     n=$(wc -l <"$f")
     if [ "$n" -gt 600 ]; then
         echo "$f: $n lines, the limit is 600"
