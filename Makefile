@@ -21,7 +21,7 @@ MESSAGES ?=
 FUZZTIME ?= 60s
 BENCH    ?= .
 
-.PHONY: help lib java cli test test-all lint fmt bench bench-idle bench-converge sim sim-mutants fuzz demo demo-three dist clean
+.PHONY: help lib java cli test test-all lint fmt bench bench-check bench-idle bench-converge sim sim-mutants fuzz demo demo-three dist clean
 
 help: ## list the targets (this text)
 	@echo "Georep $(VERSION): make TARGET"
@@ -58,8 +58,11 @@ lint: ## check format and mistakes: Go, Java, C, shell, licence lines, file size
 fmt: ## format Go and C sources in place
 	bash build/fmt.sh
 
-bench: ## run the benchmarks; reports go to build/reports
-	bash build/bench.sh "$(BENCH)"
+bench: java ## measure against the peers (PARTS="core micro e2e"); rows go to build/reports/bench.json
+	BENCH='$(BENCH)' bash build/bench.sh
+
+bench-check: ## hold the last report against benchmarks/baseline.json: no ratio may lose more than 20 %
+	$(GO) run ./benchmarks/cmd/report -check benchmarks/baseline.json
 
 bench-idle: java ## measure the idle cost of 1,000 replicated segments (long)
 	bash build/bench-idle.sh

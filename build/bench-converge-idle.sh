@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # build/bench-converge-idle.sh: what three clusters with TOPICS=1000 idle replicated topics say to each other in
 # SECONDS=300, and its CPU: the median minute with convergence less that without. Takes twice that and some five
-# minutes; the result is build/reports/bench-converge-idle.txt, the brokers' log beside it. Fails at 2 % of a core per
-# cluster.
+# minutes; the result is build/reports/bench-converge-idle.txt, the brokers' log beside it, and a row for `make bench` in
+# bench.d/converge-idle.json. Fails at 2 % of a core per cluster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/reports

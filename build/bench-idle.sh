@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # build/bench-idle.sh: CPU of SEGMENTS=1000 idle replicated segments over SECONDS=300, replication on minus off. Takes
-# twice that and a few minutes; the result is build/reports/bench-idle.txt, the brokers' log beside it.
+# twice that and a few minutes; the result is build/reports/bench-idle.txt, the brokers' log beside it, and a row for
+# `make bench` in bench.d/idle.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/reports

@@ -37,7 +37,7 @@ go_nocgo() {
 }
 
 c_files() {
-    find cgo include java-shim/nativelib/src tests build/portable -name '*.[ch]' -not -path '*/target/*' 2>/dev/null | sort
+    find cgo include java-shim/nativelib/src tests benchmarks build/portable -name '*.[ch]' -not -path '*/target/*' 2>/dev/null | sort
 }
 
 c_lint() {

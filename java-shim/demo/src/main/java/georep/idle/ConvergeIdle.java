@@ -2,6 +2,7 @@
 package georep.idle;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import georep.it.Cluster;
 import georep.it.ClusterSpec;
 import georep.it.Federation;
@@ -254,6 +255,12 @@ public final class ConvergeIdle {
                 more * spans * 1e6 / Math.max(1, said.states),
                 faults.isEmpty() ? "OK, under " + (int) TARGET_PERCENT + " % of a core" : "FAILED: "
                         + String.join(", ", faults)));
+        ObjectNode row = Span.row("e/idle/layouts", "% of a core/cluster").put("peer", TARGET_PERCENT)
+                .put("peerName", "limit").put("ratio", TARGET_PERCENT / percent).put("target", 1.0);
+        if (!faults.isEmpty()) {
+            row.put("note", String.join(", ", faults));
+        }
+        Span.row("converge-idle", row, percent);
         return faults.isEmpty();
     }
 }

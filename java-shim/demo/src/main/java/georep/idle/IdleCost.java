@@ -101,5 +101,6 @@ public final class IdleCost {
                 + "%.2f s, difference %.2f s = %.1f us per segment and second", n, seconds, off, on, on - off,
                 (on - off) * 1e6 / n / seconds);
         Span.report("bench-idle", text);
+        Span.row("idle", Span.row("e/idle/segments", "us/segment/s"), (on - off) * 1e6 / n / seconds);
     }
 }

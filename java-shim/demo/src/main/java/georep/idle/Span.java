@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.idle;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -74,6 +76,23 @@ final class Span {
         Files.createDirectories(file.getParent());
         Files.writeString(file, text + "\n");
         System.out.println(text);
+    }
+
+    /** Writes the one row of a part of the benchmarks; without a number where it drowns in noise. */
+    static void row(String part, ObjectNode row, double ours) throws IOException {
+        if (ours > 0) {
+            row.put("ours", ours);
+        } else {
+            row.put("note", String.format(Locale.ROOT, "below the noise: %.3f", ours));
+            row.remove(List.of("peer", "peerName", "ratio", "target"));
+        }
+        Path file = home().resolve("build/reports/bench.d/" + part + ".json");
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, "[\n" + row + "\n]\n");
+    }
+
+    static ObjectNode row(String name, String unit) {
+        return new ObjectMapper().createObjectNode().put("name", name).put("unit", unit);
     }
 
     static void say(String format, Object... args) {

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# build/bench-core.sh: the part of `make bench` that needs no JVM, to build/reports/bench.d/core.json; and once each,
+# shortly, the Go benchmarks that match BENCH=., to build/reports/bench.txt. TAGS are those of build/native.sh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p build/reports
+out=build/reports/bench.txt
+{ cat build/reports/bench-machine.txt 2>/dev/null || true; } >"$out"
+go test -tags "${TAGS-}" -run '^$' -bench "${BENCH:-.}" -benchtime 100ms -benchmem ./core/... ./benchmarks/... |
+    sed '/^PASS$/d; /no test files/d; /^ok .*/d' | tee -a "$out"
