@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# build/bench-core.sh: the part of `make bench` that needs no JVM, to build/reports/bench.d/core.json; and once each,
-# shortly, the Go benchmarks that match BENCH=., to build/reports/bench.txt. TAGS are those of build/native.sh.
+# build/bench-core.sh [FLAG…]: the part of `make bench` that needs no JVM, to build/reports/bench.d/core.json (FLAGs are
+# those of benchmarks/cmd/core); and shortly the Go benchmarks that match BENCH=., to build/reports/bench.txt. TAGS are
+# those of build/native.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/reports
+mkdir -p build/lib
+go build -tags "${TAGS-}" -o build/lib/bench-core ./benchmarks/cmd/core
+build/lib/bench-core "$@"
+
 out=build/reports/bench.txt
 { cat build/reports/bench-machine.txt 2>/dev/null || true; } >"$out"
 go test -tags "${TAGS-}" -run '^$' -bench "${BENCH:-.}" -benchtime 100ms -benchmem ./core/... ./benchmarks/... |
