@@ -141,6 +141,7 @@ func (p *placer) header(mem []byte, e *C.georep_entry, d *C.georep_decision) []b
 	if inPlace {
 		dst = mem[at:at:cap(mem)]
 	}
+	p.splice.Decoded = &p.meta
 	got, err := entry.AppendHeader(dst, &p.frame, &p.splice)
 	switch {
 	case err != nil:

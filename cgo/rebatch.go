@@ -134,6 +134,7 @@ func (c *cutter) whole(a *rebatchArgs, dst *layout.Layout, opt *rebatch.Options,
 		return 0, 0, bad(C.GEOREP_E_FORMAT, "%s: the batch has no keys", placement.NoDestination)
 	}
 	c.bind(a.entry, to, entry.Whole)
+	c.splice.Decoded = &c.meta
 	c.splice.SetSchemaVersion, c.splice.SchemaVersion = opt.SetSchemaVersion, opt.SchemaVersion
 	head, err := entry.AppendHeader(c.spare[:0], &c.frame, &c.splice)
 	if err != nil {

@@ -25,7 +25,9 @@ type source struct {
 	policy placement.Policy
 	topic  string
 	splice entry.Splice
-	bound  []byte // memory of splice.Origin.BoundTopic
+	to     *layout.Segment   // that splice is bound to
+	bound  []byte            // memory of splice.Origin.BoundTopic
+	origin entry.BoundOrigin // splice.Origin's text
 }
 
 func (s *source) read(c *C.georep_source) error {
@@ -57,21 +59,25 @@ func (s *source) read(c *C.georep_source) error {
 	s.src = placement.Source{Cluster: names[0], Remote: names[1], Segment: uint64(o.segment), Profile: p,
 		Range: layout.Range{Start: uint16(o.range_start), End: uint16(o.range_end)}, Legacy: o.legacy != 0}
 	s.policy = placement.Policy{PlaceEncryptedBatch: o.place_encrypted_batch != 0, MaxMessageBytes: int(o.max_message_bytes)}
-	s.topic = names[2]
+	s.topic, s.to = names[2], nil
 	s.splice = entry.Splice{Origin: entry.Origin{Cluster: names[0], Instance: names[3], Segment: uint64(o.segment),
 		Generation: uint64(o.generation)}}
 	return nil
 }
 
 // forget drops what aliases the caller's memory.
-func (s *source) forget() { *s = source{bound: s.bound[:0]} }
+func (s *source) forget() { *s = source{bound: s.bound[:0], origin: s.origin} }
 
 // bind sets the origin record for one destination.
 func (s *source) bind(e *C.georep_entry, d *layout.Segment, part int64) *entry.Origin {
-	s.bound = window.AppendSegmentTopic(s.bound[:0], s.topic, d)
 	o := &s.splice.Origin
+	if s.to != d {
+		s.bound = window.AppendSegmentTopic(s.bound[:0], s.topic, d)
+		o.BoundTopic = unsafe.String(unsafe.SliceData(s.bound), len(s.bound))
+		s.origin.Set(o)
+		s.to, s.splice.Bound = d, &s.origin
+	}
 	o.Position = entry.Position{Ledger: int64(e.ledger), Entry: int64(e.entry)}
 	o.Part = part
-	o.BoundTopic = unsafe.String(unsafe.SliceData(s.bound), len(s.bound))
 	return o
 }

@@ -73,6 +73,20 @@ type Metadata struct {
 	Stamped          bool   // both stamp fields are present
 	HashMin, HashMax uint32 // as written; a sane stamp is HashMin <= HashMax <= 65535
 	hasMin, hasMax   bool
+
+	fields        uint64 // bit n: field n is there, of whatever wire type; 63 for all above 62
+	ownProperties bool   // some property is one that replication writes
+}
+
+// spliced says whether the splice may have to cut something out of what m was
+// parsed from: replicated_from, a transaction's id, what an earlier replication
+// wrote, and schema_version where that is replaced.
+func (m *Metadata) spliced(schemaToo bool) bool {
+	cut := uint64(1<<fieldReplicatedFrom | 1<<fieldTxnLeast | 1<<fieldTxnMost)
+	if schemaToo {
+		cut |= 1 << fieldSchemaVersion
+	}
+	return m.fields&cut != 0 || m.ownProperties
 }
 
 // Parse reads a MessageMetadata into m, replacing what m held. It allocates
@@ -85,6 +99,7 @@ func (m *Metadata) Parse(b []byte) error {
 	var seen uint // of the required fields 1..3
 	r := reader{b: b}
 	for r.next() {
+		m.fields |= 1 << min(r.num, 63)
 		switch r.typ {
 		case wireVarint:
 			if r.num > lastKnownField {
@@ -186,7 +201,9 @@ func (m *Metadata) setBytes(num int, b []byte) error {
 		m.ProducerName = b
 	case fieldProperties:
 		m.Properties++
-		return checkKeyValue(b)
+		key, _, err := keyValue(b)
+		m.ownProperties = m.ownProperties || isOwnKey(key)
+		return err
 	case fieldReplicatedFrom:
 		m.HasReplicatedFrom, m.ReplicatedFrom = true, b
 	case fieldPartitionKey:

@@ -38,13 +38,21 @@ type Origin struct {
 
 // AppendValue appends the property's value to dst.
 func (o Origin) AppendValue(dst []byte) []byte {
+	return o.appendTail(o.AppendSourcePosition(o.appendHead(dst)))
+}
+
+// appendHead appends the value up to the position.
+func (o *Origin) appendHead(dst []byte) []byte {
 	dst = append(dst, originVersion, '|')
 	dst = append(appendEscaped(dst, o.Cluster), '|')
 	dst = append(appendEscaped(dst, o.Instance), '|')
 	dst = append(strconv.AppendUint(dst, o.Segment, 10), '|')
-	dst = append(strconv.AppendUint(dst, o.Generation, 10), '|')
-	dst = append(o.AppendSourcePosition(dst), '|')
-	return appendEscaped(dst, o.BoundTopic)
+	return append(strconv.AppendUint(dst, o.Generation, 10), '|')
+}
+
+// appendTail appends what follows the position.
+func (o *Origin) appendTail(dst []byte) []byte {
+	return appendEscaped(append(dst, '|'), o.BoundTopic)
 }
 
 // AppendSourcePosition appends the value of SourcePositionProperty.

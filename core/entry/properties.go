@@ -152,5 +152,9 @@ func isOwnProperty(kv []byte) bool {
 			key = r.data
 		}
 	}
+	return isOwnKey(key)
+}
+
+func isOwnKey(key []byte) bool {
 	return string(key) == OriginProperty || string(key) == SourcePositionProperty
 }

@@ -13,6 +13,8 @@ import (
 // Origin.Cluster.
 type Splice struct {
 	Origin           Origin
+	Bound            *BoundOrigin // Origin's constant text where it is at hand; of Origin, Position and Part count then
+	Decoded          *Metadata    // of the frame, where it is at hand: saves walking what needs no cut
 	SetSchemaVersion bool
 	SchemaVersion    []byte // the destination's, where it differs; empty takes the field away
 }
@@ -78,6 +80,25 @@ func putHeader(h []byte) uint32 {
 }
 
 func appendSpliced(dst, meta []byte, s *Splice) ([]byte, error) {
+	var err error
+	if s.Decoded != nil && !s.Decoded.spliced(s.SetSchemaVersion) {
+		dst = append(dst, meta...)
+	} else if dst, err = appendCut(dst, meta, s); err != nil {
+		return dst, err
+	}
+	if s.Bound != nil {
+		dst = s.Bound.AppendFields(dst, s.Origin.Position, s.Origin.Part)
+	} else {
+		dst = s.Origin.AppendFields(dst)
+	}
+	if s.SetSchemaVersion && len(s.SchemaVersion) > 0 {
+		dst = AppendBytesField(dst, fieldSchemaVersion, s.SchemaVersion)
+	}
+	return dst, nil
+}
+
+// appendCut appends meta without the fields that the splice replaces.
+func appendCut(dst, meta []byte, s *Splice) ([]byte, error) {
 	base := len(dst)
 	r := reader{b: meta}
 	from := 0
@@ -99,10 +120,5 @@ func appendSpliced(dst, meta []byte, s *Splice) ([]byte, error) {
 	if r.err != nil {
 		return dst[:base], r.err
 	}
-	dst = append(dst, meta[from:]...)
-	dst = s.Origin.AppendFields(dst)
-	if s.SetSchemaVersion && len(s.SchemaVersion) > 0 {
-		dst = AppendBytesField(dst, fieldSchemaVersion, s.SchemaVersion)
-	}
-	return dst, nil
+	return append(dst, meta[from:]...), nil
 }

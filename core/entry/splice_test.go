@@ -121,6 +121,7 @@ func TestSpliceAgainstRebuild(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%x: %v", meta, err)
 		}
+		spliceShort(t, &f, &s, got[3:])
 		want := naiveHeader(&f, &s)
 		if string(got[:3]) != "dst" || !bytes.Equal(got[3:], want) {
 			t.Fatalf("metadata %x\n got %x\nwant %x", meta, got[3:], want)
@@ -128,6 +129,54 @@ func TestSpliceAgainstRebuild(t *testing.T) {
 	}
 	if stripped == 0 {
 		t.Error("no forged property was ever there")
+	}
+}
+
+// spliceShort splices with what a caller may have at hand, and wants the same
+// bytes. Metadata that does not parse is never spliced by such a caller.
+func spliceShort(t *testing.T, f *Frame, s *Splice, want []byte) {
+	t.Helper()
+	var m Metadata
+	if m.Parse(f.Metadata) != nil {
+		return
+	}
+	with := *s
+	with.Decoded, with.Bound = &m, s.Origin.Bind()
+	with.Origin = Origin{Position: s.Origin.Position, Part: s.Origin.Part}
+	if got, err := AppendHeader(nil, f, &with); err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("decoded metadata and bound origin make another header: %v\n got %x\nwant %x", err, got, want)
+	}
+}
+
+// TestSpliceOfWhatNeedsACut adds each thing that has to be cut out alone, so
+// that none of them is found only because of another.
+func TestSpliceOfWhatNeedsACut(t *testing.T) {
+	for name, add := range map[string][]byte{
+		"replicated_from":            AppendStringField(nil, fieldReplicatedFrom, "forged"),
+		"replicated_from, a number":  AppendVarintField(nil, fieldReplicatedFrom, 1),
+		"replicated_from, eight":     append([]byte{fieldReplicatedFrom<<3 | wireFixed64}, make([]byte, 8)...),
+		"txnid_least_bits":           AppendVarintField(nil, fieldTxnLeast, 1),
+		"txnid_most_bits":            AppendVarintField(nil, fieldTxnMost, 1),
+		"schema_version":             AppendStringField(nil, fieldSchemaVersion, "old"),
+		"the position, forged":       AppendPropertyField(nil, fieldProperties, SourcePositionProperty, "1:1"),
+		"the origin, forged":         AppendPropertyField(nil, fieldProperties, OriginProperty, "x"),
+		"nothing":                    nil,
+		"a property of the producer": AppendPropertyField(nil, fieldProperties, "mine", "stays"),
+	} {
+		meta := append(sampleMetadata(), add...)
+		f, err := ParseFrame(AppendHeaderForPayload(nil, meta, nil), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Splice{Origin: sampleOrigin, SetSchemaVersion: true}
+		h, err := AppendHeader(nil, &f, &s)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		spliceShort(t, &f, &s, h)
+		if stays := name == "nothing" || name == "a property of the producer"; bytes.HasPrefix(h[headerFixed:], meta) != stays {
+			t.Errorf("%s: stays %v", name, !stays)
+		}
 	}
 }
 
@@ -157,6 +206,7 @@ func TestSpliceStripsEveryOccurrence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	spliceShort(t, &f, &Splice{Origin: sampleOrigin, SetSchemaVersion: true, SchemaVersion: []byte("new")}, h)
 	want := AppendPropertyField(sampleMetadata(), fieldProperties, "mine", "stays")
 	want = AppendVarintField(want, 4000, 4000)
 	want = AppendVarintField(AppendVarintField(want, TagHashMin, 11), TagHashMax, 12)

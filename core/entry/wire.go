@@ -33,12 +33,31 @@ type reader struct {
 // is reports whether the current field is number num with wire type typ.
 func (r *reader) is(num, typ int) bool { return r.num == num && r.typ == typ }
 
-// next reads a field and reports whether there was one.
+// next reads a field and reports whether there was one. Nearly every field has a
+// tag of one byte and a value or length of one or two; all else is nextLong's.
 func (r *reader) next() bool {
-	at := r.pos
-	if at >= len(r.b) {
-		return false
+	b, at := r.b, r.pos
+	if len(b)-at < 3 {
+		return at < len(b) && r.nextLong()
 	}
+	tag, v, end := b[at], int(b[at+1]), at+2
+	if v >= 0x80 {
+		v, end = v&0x7f|int(b[at+2])<<7, at+3
+	}
+	switch {
+	case tag >= 0x80 || tag < 1<<3 || v > 0x3fff: // a longer tag, no field, a longer number
+	case tag&7 == wireVarint:
+		r.start, r.pos, r.num, r.typ, r.v = at, end, int(tag>>3), wireVarint, uint64(v)
+		return true
+	case tag&7 == wireBytes && v <= len(b)-end:
+		r.start, r.pos, r.num, r.typ, r.data = at, end+v, int(tag>>3), wireBytes, b[end:end+v:end+v]
+		return true
+	}
+	return r.nextLong()
+}
+
+func (r *reader) nextLong() bool {
+	at := r.pos
 	r.start = at
 	tag, n := uint64(r.b[at]), 1
 	if tag >= 0x80 {

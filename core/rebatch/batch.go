@@ -60,8 +60,10 @@ type Batch struct {
 	room             int // uncompressed bytes of a part that the destination surely takes
 
 	order []uint64 // Plan: (segment, bucket, index) of every message, sorted
+	keys  []uint64 // Plan: the same by index
+	bases []int32  // Plan: number of buckets of the segments before each active one
 	list  []int32  // Plan: what the parts' Messages alias
-	count []int32  // Ranks: messages below each bucket
+	count []int32  // Ranks, Plan: messages below each bucket
 	pack  []byte   // AppendPart: messages before compression
 }
 
@@ -235,6 +237,7 @@ func (b *Batch) Shrink(keep int) {
 	b.buf, b.pack, b.kinds = shrink(b.buf, keep), shrink(b.pack, keep), shrink(b.kinds, keep)
 	b.ends, b.hashes, b.list, b.count = shrink(b.ends, keep/4), shrink(b.hashes, keep/4), shrink(b.list, keep/4), shrink(b.count, keep/4)
 	b.bucket, b.seqs, b.order = shrink(b.bucket, keep/2), shrink(b.seqs, keep/8), shrink(b.order, keep/8)
+	b.keys, b.bases = shrink(b.keys, keep/8), shrink(b.bases, keep/4)
 }
 
 func shrink[T any](s []T, keep int) []T {

@@ -87,9 +87,15 @@ func (b *Batch) checkCarried(n int) error {
 // sortFor fills b.order: segment (place in Active) << 48 | bucket << 32 | index.
 func (b *Batch) sortFor(dst *layout.Layout) error {
 	active, profile := dst.Active(), dst.Profile()
-	b.order = resize(b.order, b.Len())
+	buckets := 0
+	b.bases = resize(b.bases, len(active))
+	for i, seg := range active {
+		b.bases[i] = int32(buckets)
+		buckets += len(seg.Buckets) + 1
+	}
+	b.keys = resize(b.keys, b.Len())
 	sorted, before := true, uint64(0)
-	for i := range b.order {
+	for i := range b.keys {
 		at := dst.Index(profile.Segment(b.hashes[i]))
 		seg := active[at]
 		if !seg.BucketsKnown {
@@ -97,13 +103,46 @@ func (b *Batch) sortFor(dst *layout.Layout) error {
 		}
 		k := uint64(at)<<48 | uint64(seg.Bucket(b.bucket[i]))<<32 | uint64(i)
 		sorted = sorted && before <= k
-		before, b.order[i] = k, k
+		before, b.keys[i] = k, k
 	}
-	if !sorted {
+	b.order = resize(b.order, b.Len())
+	switch {
+	case sorted:
+		copy(b.order, b.keys)
+	case buckets > countedBuckets+4*b.Len():
+		copy(b.order, b.keys)
 		slices.Sort(b.order)
+	default:
+		b.sortCounted(buckets)
 	}
 	return nil
 }
+
+// countedBuckets is the number of buckets of a layout up to which counting is
+// cheaper than sorting whatever the number of messages.
+const countedBuckets = 256
+
+// sortCounted sorts b.keys into b.order in two passes: the keys of one bucket
+// are in order already.
+func (b *Batch) sortCounted(buckets int) {
+	b.count = resize(b.count, buckets)
+	clear(b.count)
+	for _, k := range b.keys {
+		b.count[b.slot(k)]++
+	}
+	below := int32(0)
+	for i, n := range b.count {
+		b.count[i], below = below, below+n
+	}
+	for _, k := range b.keys {
+		i := b.slot(k)
+		b.order[b.count[i]] = k
+		b.count[i]++
+	}
+}
+
+// slot numbers the buckets of all active segments through.
+func (b *Batch) slot(k uint64) int32 { return b.bases[k>>48] + int32(uint16(k>>32)) }
 
 // cut returns the end of the part that starts at b.order[from].
 func (b *Batch) cut(from, capBytes int) int {

@@ -24,7 +24,8 @@ type dest struct {
 	id       uint64
 	rng      layout.Range
 	seg      *layout.Segment // latest record; immutable
-	topic    string          // segment://…, bound into the origin record
+	topic    string          // segment://…
+	origin   *entry.BoundOrigin
 	state    destState
 	used     bool    // its producer may be open: a send went there
 	inFlight []*send // in the order sent
@@ -89,6 +90,7 @@ func (w *Window) destOf(s *layout.Segment) *dest {
 		return w.dests[i]
 	}
 	d := &dest{id: s.ID, rng: s.Range, seg: s, topic: string(AppendSegmentTopic(nil, w.cfg.Topic, s))}
+	d.origin = w.originOf(d).Bind()
 	w.dests = slices.Insert(w.dests, i, d)
 	return d
 }

@@ -74,11 +74,11 @@ func (w *Window) headerBound(it *item, d *dest, schema []byte) int {
 	return len(it.frame.Metadata) + originBound + 4*names + len(schema)
 }
 
-func (w *Window) origin(it *item, d *dest, part int64) entry.Origin {
+// originOf is the origin of what is written to d, without position and part.
+func (w *Window) originOf(d *dest) entry.Origin {
 	return entry.Origin{
 		Cluster: w.cfg.Source.Cluster, Instance: w.cfg.Instance,
-		Segment: w.cfg.Source.Segment, Generation: w.cfg.Generation,
-		Position: it.pos, Part: part, BoundTopic: d.topic,
+		Segment: w.cfg.Source.Segment, Generation: w.cfg.Generation, BoundTopic: d.topic,
 	}
 }
 
@@ -90,7 +90,8 @@ func (w *Window) emitWhole(r *ready, it *item, d *dest, dec *placement.Decision)
 	}
 	start := len(r.arena)
 	out, err := entry.AppendHeader(r.arena, &it.frame, &entry.Splice{
-		Origin: w.origin(it, d, entry.Whole), SetSchemaVersion: set, SchemaVersion: schema,
+		Origin: entry.Origin{Position: it.pos, Part: entry.Whole}, Bound: d.origin, Decoded: &it.meta,
+		SetSchemaVersion: set, SchemaVersion: schema,
 	})
 	if err != nil {
 		w.park(it, placement.Malformed)
@@ -135,7 +136,8 @@ func (w *Window) emitParts(r *ready) bool {
 			w.abandonJob()
 			return false
 		}
-		o := w.origin(it, d, p.Rank)
+		o := w.originOf(d)
+		o.Position = it.pos
 		start := len(r.arena)
 		out, head, err := j.batch.AppendPart(r.arena, p, &o, w.partOptions(it))
 		if err != nil {
