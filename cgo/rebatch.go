@@ -31,7 +31,7 @@ type cutter struct {
 	batch rebatch.Batch
 	parts []rebatch.Part
 	mask  rebatch.Mask
-	spare []byte // parts that do not fit the arena are made here, to be measured
+	spare []byte // parts that may not fit the arena are made here, to be measured
 }
 
 var cutters = sync.Pool{New: func() any { return new(cutter) }}
@@ -105,16 +105,20 @@ func (c *cutter) cut(a *rebatchArgs) (n, total int, err error) {
 	for i := range c.parts {
 		p := &c.parts[i]
 		o := c.bind(a.entry, p.Segment, p.Rank)
-		got, head, err := c.batch.AppendPart(c.spare[:0], p, o, opt)
+		dst, inPlace := c.spare[:0], total+c.batch.PartBound(p, o, opt) <= cap(mem)
+		if inPlace {
+			dst = mem[total:total:cap(mem)]
+		}
+		got, head, err := c.batch.AppendPart(dst, p, o, opt)
 		if err != nil {
 			return 0, 0, rebatchError(err)
 		}
-		c.spare = got[:0]
-		total += len(got)
-		if i < len(a.parts) && total <= cap(mem) {
-			at := len(mem)
-			mem = append(mem, got...)
-			fillPart(&a.parts[i], p, mem[at:], head)
+		if !inPlace {
+			c.spare = got[:0]
+		}
+		at := total
+		if total += len(got); i < len(a.parts) && total <= cap(mem) {
+			fillPart(&a.parts[i], p, mem[at:at+copy(mem[at:total], got)], head)
 		}
 	}
 	if total > cap(mem) || len(c.parts) > len(a.parts) {

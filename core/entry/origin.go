@@ -78,6 +78,12 @@ func (o Origin) AppendFields(dst []byte) []byte {
 	return o.AppendValue(dst)
 }
 
+// NamesBound returns the bytes that the names of o take at most in what
+// AppendFields appends; all else of it has 256 bytes at most.
+func (o *Origin) NamesBound() int {
+	return len(o.Cluster) + 3*(len(o.Cluster)+len(o.Instance)+len(o.BoundTopic))
+}
+
 func (o Origin) sourcePositionLen() int {
 	n := intLen(o.Position.Ledger) + 1 + intLen(o.Position.Entry)
 	if o.Part != Whole {

@@ -72,10 +72,7 @@ func checkParts(t *testing.T, b *rebatch.Batch, dst *layout.Layout, mask rebatch
 		if i > 0 && parts[i-1].Segment == p.Segment && parts[i-1].Rank >= p.Rank {
 			t.Fatalf("ranks %d, %d", parts[i-1].Rank, p.Rank)
 		}
-		out, head, err := b.AppendPart(nil, p, &origin, &rebatch.Options{KeepCodec: keep})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out, head := inPlace(t, b, p, &origin, &rebatch.Options{KeepCodec: keep, SetSchemaVersion: keep, SchemaVersion: []byte("v")})
 		f, m := entrytest.Parse(out)
 		if !f.ChecksumValid() || head != len(out)-len(f.Payload) || int(m.NumMessages) != len(p.Messages) {
 			t.Fatal("the part is no entry of its messages")

@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"georep/core/codec"
@@ -332,15 +334,13 @@ func TestPartsAreTheBatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := entry.Origin{Cluster: "a", Instance: "i", Segment: 7, Generation: 1, Position: entry.Position{Ledger: 3, Entry: 4}}
+		o := entry.Origin{Cluster: "a", Instance: strings.Repeat("|", rng.IntN(40)), Segment: 7, Generation: rng.Uint64(),
+			Position: entry.Position{Ledger: math.MaxInt64, Entry: rng.Int64()}, BoundTopic: strings.Repeat("%", rng.IntN(40))}
 		seen := make([]int, len(w.messages))
 		for k := range parts {
 			p := &parts[k]
-			raw, head, err := b.AppendPart([]byte("before"), p, &o, &rebatch.Options{KeepCodec: rng.IntN(2) == 0})
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, m := entrytest.Parse(raw[len("before"):])
+			raw, head := inPlace(t, &b, p, &o, &rebatch.Options{KeepCodec: rng.IntN(2) == 0})
+			f, m := entrytest.Parse(raw)
 			if head != len(f.Raw)-len(f.Payload) || !f.HasChecksum || f.Checksum != f.ComputeChecksum() {
 				t.Fatalf("header of %d bytes, checksum valid %v", head, f.ChecksumValid())
 			}
@@ -353,6 +353,22 @@ func TestPartsAreTheBatch(t *testing.T) {
 		}
 		checkKeyOrder(t, w, parts)
 	}
+}
+
+// inPlace writes a part into memory of PartBound's size behind other bytes: it has
+// to suffice, and nothing before it may change.
+func inPlace(t *testing.T, b *rebatch.Batch, p *rebatch.Part, o *entry.Origin, opt *rebatch.Options) (part []byte, head int) {
+	t.Helper()
+	const before = "before"
+	mem := append(make([]byte, 0, len(before)+b.PartBound(p, o, opt)), before...)
+	out, head, err := b.AppendPart(mem, p, o, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cap(out) != cap(mem) || string(out[:len(before)]) != before {
+		t.Fatalf("%d bytes do not fit the bound of %d", len(out)-len(before), cap(mem)-len(before))
+	}
+	return out[len(before):], head
 }
 
 func checkContent(t *testing.T, w *world, p *rebatch.Part, f *entry.Frame, m *entry.Metadata, seen []int) {

@@ -41,8 +41,23 @@ const (
 const (
 	magicChecksum = 0x0e01
 	headerFixed   = 2 + 4 + 4    // magic, checksum, metadata size
+	maxIndexField = 2 + 5        // one of compacted_batch_indexes
 	maxMetadata   = 0x0e01 << 16 // a larger size reads as the checksum's magic
 )
+
+// PartBound returns the bytes that AppendPart needs at most: what dst must have
+// free for it to be written in place.
+func (b *Batch) PartBound(p *Part, origin *entry.Origin, opt *Options) int {
+	c := codec.None
+	if opt.KeepCodec {
+		c = b.meta.Compression
+	}
+	n := headerFixed + len(b.raw) + b.longestKeys + partReserve + len(opt.SchemaVersion) + origin.NamesBound()
+	if b.meta.CompactedIndexes > 0 {
+		n += maxIndexField * len(p.Messages)
+	}
+	return n + c.Bound(p.UncompressedBytes)
+}
 
 // AppendPart appends the entry that p makes to dst and returns the result and
 // the length of its header, which the payload follows:

@@ -121,6 +121,23 @@ func (w *Window) addSend(it *item, d *dest, part int64) *send {
 	return s
 }
 
+// maxAsked is up to how many bytes of arena are asked for at once for parts that
+// would also do with less.
+const maxAsked = 1 << 20
+
+// arenaFor returns the arena to ask for when the job's next part needs the given
+// bytes: so much that the parts behind it fit too, so that they are written in one go.
+func (w *Window) arenaFor(needed int) int {
+	j := &w.job
+	all := needed
+	for i := j.i + 1; i < len(j.parts) && all < maxAsked; i++ {
+		p := &j.parts[i]
+		o := w.originOf(w.destOf(p.Segment))
+		all += j.batch.PartBound(p, &o, &w.options)
+	}
+	return max(needed, min(all, maxAsked))
+}
+
 // emitParts sends the parts of the job that are still to be sent, and gives
 // the slot back after the last one.
 func (w *Window) emitParts(r *ready) bool {
@@ -138,14 +155,18 @@ func (w *Window) emitParts(r *ready) bool {
 		}
 		o := w.originOf(d)
 		o.Position = it.pos
-		start := len(r.arena)
-		out, head, err := j.batch.AppendPart(r.arena, p, &o, w.partOptions(it))
+		start, opt := len(r.arena), w.partOptions(it)
+		if !r.room(j.batch.PartBound(p, &o, opt)) {
+			r.needed = w.arenaFor(r.needed)
+			return false
+		}
+		out, head, err := j.batch.AppendPart(r.arena, p, &o, opt)
 		if err != nil {
 			w.park(it, reasonOf(err))
 			return true
 		}
-		if len(out) > cap(r.arena) {
-			r.needed = len(out) - start
+		if len(out) > cap(r.arena) { // PartBound was wrong, and out is not the caller's memory
+			r.needed = 2 * (len(out) - start)
 			return false
 		}
 		r.arena = out

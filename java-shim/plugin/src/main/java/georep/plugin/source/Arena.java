@@ -6,8 +6,9 @@ import io.netty.util.concurrent.FastThreadLocal;
 import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
 
 /**
- * Output memory of one step of a window: headers and re-batched parts. One per worker thread; what a part still needs
- * after the step is kept by its reference count, and the next step then gets other memory.
+ * Output memory of one step of a window: headers and re-batched parts. One per worker thread. Parts that fill most of it
+ * keep it by its reference count, and the next step then gets other memory; a few bytes in a large one are copied, so
+ * that what is in flight never holds more than twice its size.
  */
 final class Arena {
     private static final int BYTES = 64 * 1024;
@@ -26,6 +27,7 @@ final class Arena {
     };
 
     private ByteBuf buf;
+    private boolean mostlyUsed;
 
     private Arena() {
     }
@@ -64,6 +66,10 @@ final class Arena {
         return buf.memoryAddress();
     }
 
+    ByteBuf memory() {
+        return buf;
+    }
+
     int capacity() {
         return buf.capacity();
     }
@@ -76,8 +82,17 @@ final class Arena {
         out.writeBytes(buf, (int) (address - buf.memoryAddress()), length);
     }
 
-    /** A slice that stays valid until it is released. */
-    ByteBuf retainedSlice(long address, int length) {
-        return buf.retainedSlice((int) (address - buf.memoryAddress()), length);
+    /** How many bytes of it the step has filled. */
+    void filled(long bytes) {
+        mostlyUsed = bytes * 2 >= buf.capacity();
+    }
+
+    /** Bytes of a part, valid until they are released. */
+    ByteBuf part(long address, int length) {
+        int from = (int) (address - buf.memoryAddress());
+        if (mostlyUsed) {
+            return buf.retainedSlice(from, length);
+        }
+        return PulsarByteBufAllocator.DEFAULT.directBuffer(length, length).writeBytes(buf, from, length);
     }
 }

@@ -397,6 +397,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         do {
             arena.reserve(window.needed());
             int n = status.during(() -> window.step(arena.address(), arena.capacity()));
+            arena.filled(window.arenaUsed());
             held.keepOffered(window);
             answerSkips();
             for (int i = 0; i < n; i++) {
@@ -467,7 +468,7 @@ final class WindowDriver implements RemoteTopic.Listener, BudgetService.Client, 
         if (length == 0) {
             payload = Unpooled.EMPTY_BUFFER;
         } else if (arena.contains(from)) {
-            payload = arena.retainedSlice(from, length);
+            payload = arena.part(from, length);
         } else {
             payload = held.slice(k, from, length);
         }

@@ -15,7 +15,8 @@ class ArenaTest {
         Thread worker = new DefaultThreadFactory("worker", true).newThread(() -> {
             Arena a = Arena.ofThread();
             a.reserve(1);
-            sent.set(a.retainedSlice(a.address(), 8)); // a part that is still on its way
+            a.filled(a.capacity());
+            sent.set(a.part(a.address(), 8)); // a part that is still on its way
             assertThat(Arena.ofThread()).isSameAs(a);
         });
         worker.start();
@@ -30,7 +31,8 @@ class ArenaTest {
     void memoryThatSomebodyElseReadsIsNotUsedAgain() {
         Arena a = Arena.ofThread();
         a.reserve(1);
-        ByteBuf part = a.retainedSlice(a.address(), 8);
+        a.filled((a.capacity() + 1) / 2);
+        ByteBuf part = a.part(a.address(), 8);
         long before = a.address();
         a.reserve(1);
         assertThat(a.address()).isNotEqualTo(before);
@@ -38,5 +40,20 @@ class ArenaTest {
         long now = a.address();
         a.reserve(1);
         assertThat(a.address()).isEqualTo(now);
+    }
+
+    @Test
+    void aFewBytesInLargeMemoryDoNotKeepIt() {
+        Arena a = Arena.ofThread();
+        a.reserve(1000);
+        a.memory().setBytes(100, new byte[] {1, 2, 3});
+        a.filled(a.capacity() / 2 - 1);
+        ByteBuf part = a.part(a.address() + 100, 3);
+        assertThat(part.capacity()).isEqualTo(3);
+        assertThat(part.readMedium()).isEqualTo(0x010203);
+        long before = a.address();
+        a.reserve(1);
+        assertThat(a.address()).isEqualTo(before);
+        assertThat(part.release()).isTrue();
     }
 }
