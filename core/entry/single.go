@@ -24,8 +24,8 @@ type Single struct {
 // allocates nothing unless it fails.
 func (s *Single) Parse(b []byte) error {
 	*s = Single{}
-	hasSize := false
-	r := reader{b: b}
+	at, hasSize := s.parseUsual(b)
+	r := reader{b: b, pos: at}
 	for r.next() {
 		switch {
 		case r.typ == wireBytes:
@@ -66,6 +66,39 @@ func (s *Single) Parse(b []byte) error {
 		return malformed(len(b), "payload_size", "required and absent")
 	}
 	return nil
+}
+
+// parseUsual reads the fields that messages usually have, up to the first that is
+// another one or is malformed, and returns where that starts.
+func (s *Single) parseUsual(b []byte) (at int, hasSize bool) {
+	for len(b)-at >= 2 {
+		v, end := uint64(b[at+1]), at+2
+		if v >= 0x80 {
+			n := 0
+			if v, n = uvarint(b[at+1:]); n == 0 {
+				break
+			}
+			end = at + 1 + n
+		}
+		switch b[at] {
+		case 3<<3 | wireVarint:
+			hasSize, s.PayloadSize = true, int32(v)
+		case 5<<3 | wireVarint:
+			s.HasEventTime, s.EventTime = true, v
+		case 8<<3 | wireVarint:
+			s.HasSequenceID, s.SequenceID = true, v
+		case 2<<3 | wireBytes:
+			if v > uint64(len(b)-end) {
+				return at, hasSize
+			}
+			s.HasPartitionKey, s.PartitionKey = true, b[end:end+int(v):end+int(v)]
+			end += int(v)
+		default:
+			return at, hasSize
+		}
+		at = end
+	}
+	return at, hasSize
 }
 
 // EachSingleProperty calls fn for every property of a SingleMessageMetadata, in
