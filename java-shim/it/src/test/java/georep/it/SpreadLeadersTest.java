@@ -139,32 +139,13 @@ class SpreadLeadersTest {
     }
 
     /** Publishers of every topic on both clusters. */
-    private final class Load implements AutoCloseable {
-        private final List<Traffic> running = new ArrayList<>();
-
-        Load(List<String> topics) throws Exception {
-            for (String t : topics) {
-                running.add(Traffic.start(p.a, t, 50, 0, 60));
-                running.add(Traffic.start(p.b, t, 50, 1_000_000, 60));
-            }
+    private Traffics load(List<String> topics) throws Exception {
+        Traffics all = new Traffics();
+        for (String t : topics) {
+            all.start(p.a, t, 50, 0, 60);
+            all.start(p.b, t, 50, 1_000_000, 60);
         }
-
-        void more(int messages) {
-            running.forEach(x -> x.more(messages));
-        }
-
-        void finish() throws Exception {
-            for (Traffic x : running) {
-                x.finish();
-            }
-        }
-
-        @Override
-        public void close() throws Exception {
-            for (Traffic x : running) {
-                x.close();
-            }
-        }
+        return all;
     }
 
     private void assertAllCopied(List<String> topics) throws Exception {
@@ -178,7 +159,7 @@ class SpreadLeadersTest {
     @Test
     void whatAnyLeaderSplitsAllFollow() throws Exception {
         List<String> all = spread("split");
-        try (Load load = new Load(all); LogLines log = LogLines.of("georep.plugin.http.ExchangeSplit", Level.DEBUG)) {
+        try (Traffics load = load(all); LogLines log = LogLines.of("georep.plugin.http.ExchangeSplit", Level.DEBUG)) {
             load.more(60);
             for (CompletableFuture<Void> f : split(p.a, all, 0)) {
                 f.get(60, TimeUnit.SECONDS);

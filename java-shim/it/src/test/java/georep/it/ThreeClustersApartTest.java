@@ -56,13 +56,13 @@ class ThreeClustersApartTest {
         String ns = "apart/leave";
         String t = p.topic(ns, 1, 1, 1);
         p.awaitQuiet(t);
-        try (Trio.Loads before = p.load(t, 300, p.a, p.b, p.c)) {
+        try (Traffics before = p.load(t, 300, p.a, p.b, p.c)) {
             before.more(300);
             before.finish();
         }
         p.awaitQuiet(t);
         p.assertCopiedEverywhere(t);
-        try (Trio.Loads load = p.load(t, 300, p.a, p.b)) {
+        try (Traffics load = p.load(t, 300, p.a, p.b)) {
             leave(ns, t);
             Publish.v5(p.c, t, 0, ALONE, ALONE_KEYS);
             splitAndMergeWithoutC(t, load);
@@ -76,7 +76,7 @@ class ThreeClustersApartTest {
             p.a.admin().scalableTopics().splitSegment(t, id(active(p.a, t, 0xffff)));
             p.awaitStarts(t, 0, 0x4000, 0x8000, 0xc000);
             int back = p.nextNumber();
-            try (Trio.Loads after = p.load(t, 300, p.a, p.b, p.c)) {
+            try (Traffics after = p.load(t, 300, p.a, p.b, p.c)) {
                 after.more(200);
                 p.c.admin().scalableTopics().splitSegment(t, id(active(p.c, t, 0xffff)));
                 p.awaitStarts(t, 0, 0x4000, 0x8000, 0xc000, 0xe000);
@@ -122,7 +122,7 @@ class ThreeClustersApartTest {
         p.awaitStarts(t, 0, 0x4000, 0x8000);
     }
 
-    private void splitAndMergeWithoutC(String t, Trio.Loads load) throws Exception {
+    private void splitAndMergeWithoutC(String t, Traffics load) throws Exception {
         List<Cluster> both = List.of(p.a, p.b);
         p.a.admin().scalableTopics().splitSegment(t, 0);
         Trio.awaitStarts(both, t, 0, 0x8000);
@@ -177,7 +177,7 @@ class ThreeClustersApartTest {
             Federation.register(p.b, p.a.name, behind(toA, p.a));
             await().atMost(Duration.ofSeconds(30)).until(() -> toA.answered() > 0 && toB.answered() > 0);
             p.awaitQuiet(t);
-            try (Trio.Loads load = p.load(t, 300, p.a, p.b, p.c)) {
+            try (Traffics load = p.load(t, 300, p.a, p.b, p.c)) {
                 cut(toB);
                 p.a.admin().scalableTopics().splitSegment(t, 0);
                 p.awaitStarts(t, 0, 0x8000);

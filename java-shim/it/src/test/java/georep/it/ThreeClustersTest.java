@@ -45,7 +45,7 @@ class ThreeClustersTest {
     @Test
     void unrelatedLayoutsThenSplitsThenAMerge() throws Exception {
         String t = p.topic("three/met", 2, 3, 1);
-        try (Trio.Loads load = p.load(t, 1000, p.a, p.b, p.c)) {
+        try (Traffics load = p.load(t, 1000, p.a, p.b, p.c)) {
             p.awaitStarts(t, 0, 0x5555, 0x8000, 0xaaaa);
             for (Cluster x : p.all) {
                 assertThat(Layouts.sealed(x, t).size()).as("cuts of %s", x.name).isLessThanOrEqualTo(3);
@@ -82,7 +82,7 @@ class ThreeClustersTest {
     void allSplitAtOnce() throws Exception {
         String t = p.topic("three/once", 1, 1, 1);
         p.awaitQuiet(t);
-        try (Trio.Loads load = p.load(t, 500, p.a, p.b, p.c)) {
+        try (Traffics load = p.load(t, 500, p.a, p.b, p.c)) {
             load.more(100);
             List<CompletableFuture<?>> same = new ArrayList<>();
             for (Cluster x : p.all) {
@@ -121,7 +121,7 @@ class ThreeClustersTest {
     @Test
     void aSplitIsFollowedByAllAndThenNothingIsRebatched() throws Exception {
         String t = p.topic("three/split", 1, 1, 1);
-        try (Trio.Loads load = p.load(t, 500, p.a, p.b, p.c)) {
+        try (Traffics load = p.load(t, 500, p.a, p.b, p.c)) {
             load.more(300);
             p.a.admin().scalableTopics().splitSegment(t, 0);
             p.awaitStarts(t, 0, 0x8000);
@@ -134,7 +134,7 @@ class ThreeClustersTest {
                     lagMillis(x, t, p.a));
         }
         List<Rise> rises = p.rises("rebatched", "parts", "verbatim");
-        try (Trio.Loads load = p.load(t, 2000, p.a, p.b, p.c)) {
+        try (Traffics load = p.load(t, 2000, p.a, p.b, p.c)) {
             await().atMost(Duration.ofSeconds(90)).until(() -> Trio.sum(rises, "verbatim") >= 10_000);
             load.finish();
         }
@@ -160,7 +160,7 @@ class ThreeClustersTest {
         List<Rise> back = List.of(new Rise(p.b, p.a, "verbatim", "rebatched", "parts"),
                 new Rise(p.c, p.a, "verbatim", "rebatched", "parts"));
         String t = p.topic("three/passive", 4, 1, 3);
-        try (Trio.Loads load = p.load(t, 1000, p.a)) {
+        try (Traffics load = p.load(t, 1000, p.a)) {
             p.awaitStarts(t, 0, 0x4000, 0x5555, 0x8000, 0xaaaa, 0xc000);
             assertThat(Layouts.sealed(p.a, t)).as("what C cuts in two").extracting(s -> s.segmentId())
                     .containsExactly(1L, 2L);
@@ -189,7 +189,7 @@ class ThreeClustersTest {
         assertThat(Layouts.starts(p.a, t)).containsExactly(0, 0x5555, 0xaaaa);
         assertThat(Layouts.starts(p.b, t)).containsExactly(0, 0x4000, 0x8000, 0xc000);
         assertThat(Layouts.starts(p.c, t)).containsExactly(0, 0x3333, 0x6666, 0x9999, 0xcccc);
-        try (Trio.Loads load = p.load(t, 300, p.a, p.b, p.c)) {
+        try (Traffics load = p.load(t, 300, p.a, p.b, p.c)) {
             load.more(100);
             for (Cluster x : List.of(p.a, p.b)) {
                 Federation.replicate(x, ns, Set.of(p.a.name, p.b.name));

@@ -91,7 +91,7 @@ class ThreeClustersTroubleTest {
             Federation.replicate(x, ns, Set.of(p.a.name, p.b.name, p.c.name));
         }
         List<Rise> coarse = List.of(new Rise(p.b, p.a, "rebatched"), new Rise(p.c, p.a, "rebatched"));
-        try (Trio.Loads load = p.load(t, 300, p.a, p.b, p.c)) {
+        try (Traffics load = p.load(t, 300, p.a, p.b, p.c)) {
             awaitCaps(p.all, t, CAP);
             await().atMost(Duration.ofSeconds(30)).ignoreExceptions().untilAsserted(() -> {
                 for (Cluster x : List.of(p.b, p.c)) {
@@ -125,7 +125,7 @@ class ThreeClustersTroubleTest {
             });
         }
         List<Rise> after = p.rises("rebatched");
-        try (Trio.Loads load = p.load(t, 300, p.a, p.b, p.c)) {
+        try (Traffics load = p.load(t, 300, p.a, p.b, p.c)) {
             load.more(200);
             load.finish();
         }
@@ -165,7 +165,7 @@ class ThreeClustersTroubleTest {
     @Test
     void aMergeIsUndoneByWhoNeedsTheBoundary() throws Exception {
         String t = p.topic("trouble/second-thoughts", 1, 1, 1);
-        try (Trio.Loads load = p.load(t, 200, p.a, p.b, p.c)) {
+        try (Traffics load = p.load(t, 200, p.a, p.b, p.c)) {
             p.a.admin().scalableTopics().splitSegment(t, 0);
             p.awaitStarts(t, 0, 0x8000);
             assertThat(merge(p.c, t, 0x8000).status()).isEqualTo(202);
@@ -222,7 +222,7 @@ class ThreeClustersTroubleTest {
         ServiceConfiguration conf = p.a.broker.getConfiguration();
         double hot = 2 * conf.getScalableTopicSplitMsgRateInThreshold();
         double warm = conf.getScalableTopicSplitMsgRateInThreshold() - 1;
-        try (Trio.Loads load = p.load(t, 100, p.a, p.b, p.c)) {
+        try (Traffics load = p.load(t, 100, p.a, p.b, p.c)) {
             p.a.admin().scalableTopics().splitSegment(t, 0);
             p.awaitStarts(t, 0, 0x8000);
             loaded(p.a, t, 0);
@@ -277,7 +277,7 @@ class ThreeClustersTroubleTest {
         assertCopied(p.c, p.a, t);
         assertCopied(p.c, p.b, t);
         p.awaitQuiet(t);
-        try (Trio.Loads load = p.load(t, 100, p.a, p.b)) {
+        try (Traffics load = p.load(t, 100, p.a, p.b)) {
             load.more(100);
             p.c.crash();
             long term = Layouts.term(p.a, t);

@@ -64,13 +64,12 @@ final class Trio implements AutoCloseable {
     }
 
     /** Messages from these clusters from now on. */
-    Loads load(String topic, int perSecond, Cluster... from) throws Exception {
-        Loads l = new Loads();
+    Traffics load(String topic, int perSecond, Cluster... from) throws Exception {
+        Traffics l = new Traffics();
         for (Cluster x : from) {
             int first = nextNumber();
             loads++;
-            l.firsts.put(x, first);
-            l.running.add(Traffic.start(x, topic, KEYS, first, perSecond));
+            l.start(x, topic, KEYS, first, perSecond);
         }
         return l;
     }
@@ -78,35 +77,6 @@ final class Trio implements AutoCloseable {
     /** Of the next load's first message; all earlier ones have smaller numbers. */
     int nextNumber() {
         return (loads + 1) * APART;
-    }
-
-    /** Publishers of one topic. */
-    static final class Loads implements AutoCloseable {
-        private final List<Traffic> running = new ArrayList<>();
-        private final Map<Cluster, Integer> firsts = new HashMap<>();
-
-        /** Number of the first message from a cluster. */
-        int first(Cluster from) {
-            return firsts.get(from);
-        }
-
-        /** Waits until each has so many more messages stored. */
-        void more(int messages) {
-            running.forEach(x -> x.more(messages));
-        }
-
-        void finish() throws Exception {
-            for (Traffic x : running) {
-                x.finish();
-            }
-        }
-
-        @Override
-        public void close() throws Exception {
-            for (Traffic x : running) {
-                x.close();
-            }
-        }
     }
 
     void awaitStarts(String topic, Integer... starts) {

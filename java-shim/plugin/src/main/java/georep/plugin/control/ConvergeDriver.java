@@ -17,7 +17,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.common.util.FutureUtil;
 import org.apache.pulsar.common.util.ObjectMapperFactory;
@@ -61,8 +60,7 @@ public final class ConvergeDriver {
     private boolean closed;
     private String stored = "";
     private long epoch = -1;
-    private ScheduledFuture<?> timer;
-    private long timerAt;
+    private final WakeUp wakeUp;
 
     /** Makes the machine of a topic; it does nothing before {@link #lead}. */
     public ConvergeDriver(String topic, String cluster, GeorepConfig config, String profile, ConvergeHost host,
@@ -78,6 +76,7 @@ public final class ConvergeDriver {
                 .put("defaultProfile", profile.equals("m1") ? "PROFILE_M1" : "PROFILE_PIP486")
                 .put("cutCap", config.cutCapBytes()).toString()));
         this.serial = new SerialExecutor(executor, this::settle, e -> { });
+        this.wakeUp = new WakeUp(executor, () -> serial.execute(this::tick));
     }
 
     // ------------------------------------------------------------------ events
@@ -209,9 +208,7 @@ public final class ConvergeDriver {
 
     private CompletableFuture<Void> close() {
         closed = true;
-        if (timer != null) {
-            timer.cancel(false);
-        }
+        wakeUp.cancel();
         machine.close();
         RuntimeException e = new IllegalStateException("the controller is closing");
         wishes.values().forEach(w -> w.future().completeExceptionally(e));
@@ -349,16 +346,9 @@ public final class ConvergeDriver {
         // what is far away comes with that of other topics, in one call to each peer
         long at = due - System.currentTimeMillis() < 2 * TOGETHER_MILLIS ? due
                 : (due + TOGETHER_MILLIS - 1) / TOGETHER_MILLIS * TOGETHER_MILLIS;
-        long now = System.currentTimeMillis();
-        // one that is due may be just ending, and has told what this wake comes from
-        if (closed || due < 0 || timer != null && !timer.isDone() && timerAt > now && timerAt <= at) {
-            return;
+        if (!closed) {
+            wakeUp.at(at);
         }
-        if (timer != null) {
-            timer.cancel(false);
-        }
-        timerAt = at;
-        timer = executor.schedule(() -> serial.execute(this::tick), Math.max(1, at - now), TimeUnit.MILLISECONDS);
     }
 
     private void tick() {

@@ -19,7 +19,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -61,8 +60,7 @@ public final class PeerExchange implements AutoCloseable {
     private final Map<Long, CompletableFuture<String>> calls = new HashMap<>();
     private long lastCall;
     private boolean closed;
-    private ScheduledFuture<?> timer;
-    private long timerAt;
+    private final WakeUp wakeUp;
 
     private PeerExchange(GeorepPlugin plugin) {
         this.plugin = plugin;
@@ -71,6 +69,7 @@ public final class PeerExchange implements AutoCloseable {
         this.machine = Exchange.open(Json.toProto("ExchangeConfig", JSON.createObjectNode()
                 .put("cluster", pulsar.getConfiguration().getClusterName()).toString()));
         this.serial = new SerialExecutor(executor, this::settle, e -> { });
+        this.wakeUp = new WakeUp(executor, () -> serial.execute(this::tick));
     }
 
     public static PeerExchange of(GeorepPlugin plugin) {
@@ -178,7 +177,7 @@ public final class PeerExchange implements AutoCloseable {
         }
         Result result = machine.result();
         result.actions().forEach(this::act);
-        wake(result.wakeAtMillis());
+        wakeUp.at(result.wakeAtMillis());
     }
 
     private void act(Result.Action a) {
@@ -259,19 +258,6 @@ public final class PeerExchange implements AutoCloseable {
                 .put("jitter", ThreadLocalRandom.current().nextInt(JITTER)));
     }
 
-    private void wake(long at) {
-        long now = now();
-        // one that is due may be just ending, and has told what this wake comes from
-        if (at < 0 || timer != null && !timer.isDone() && timerAt > now && timerAt <= at) {
-            return;
-        }
-        if (timer != null) {
-            timer.cancel(false);
-        }
-        timerAt = at;
-        timer = executor.schedule(() -> serial.execute(this::tick), Math.max(1, at - now), TimeUnit.MILLISECONDS);
-    }
-
     private void tick() {
         if (!closed) {
             machine.tick(now());
@@ -311,9 +297,7 @@ public final class PeerExchange implements AutoCloseable {
     public void close() {
         serial.execute(() -> {
             closed = true;
-            if (timer != null) {
-                timer.cancel(false);
-            }
+            wakeUp.cancel();
             machine.close();
             calls.values().forEach(f -> f.completeExceptionally(new IllegalStateException("the broker is closing")));
         });

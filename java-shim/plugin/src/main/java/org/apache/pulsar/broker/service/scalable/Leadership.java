@@ -2,6 +2,7 @@
 package org.apache.pulsar.broker.service.scalable;
 
 import georep.plugin.SelfCheck;
+import georep.plugin.control.TopicRecords;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -28,6 +29,7 @@ final class Leadership implements MetadataPathListener {
     private static final int SETTLE_MILLIS = 500;
 
     private final ReplicatedController controller;
+    private final TopicRecords records;
     private final ScalableTopicResources resources;
     private final ScheduledExecutorService executor;
     private final LeaderElection<?> election;
@@ -37,9 +39,10 @@ final class Leadership implements MetadataPathListener {
     private volatile int obeyed; // of them
     private volatile boolean closed;
 
-    Leadership(ReplicatedController controller, ScalableTopicResources resources, ScheduledExecutorService executor) {
+    Leadership(ReplicatedController controller, TopicRecords records, ScheduledExecutorService executor) {
         this.controller = controller;
-        this.resources = resources;
+        this.records = records;
+        this.resources = records.resources();
         this.executor = executor;
         this.election = (LeaderElection<?>) SelfCheck.LEADER_ELECTION.get(controller);
     }
@@ -104,7 +107,8 @@ final class Leadership implements MetadataPathListener {
                 || leads == controller.believesToLead() && !(leads && interrupted())) {
             return CompletableFuture.completedFuture(null);
         }
-        return (leads ? holdsLock() : CompletableFuture.completedFuture(true)).thenCombine(topicIsThere(),
+        return (leads ? holdsLock() : CompletableFuture.completedFuture(true)).thenCombine(records.exists(
+                controller.getTopicName()),
                 (held, there) -> {
                     if (closed || !held) { // the election has not noticed yet, and will tell
                         return CompletableFuture.<Void>completedFuture(null);
@@ -116,12 +120,6 @@ final class Leadership implements MetadataPathListener {
                     obeyed = before;
                     return controller.initialize();
                 }).thenCompose(x -> x);
-    }
-
-    /** Not where there is but an empty node, which a store makes above a lock. */
-    private CompletableFuture<Boolean> topicIsThere() {
-        return resources.getStore().get(resources.topicPath(controller.getTopicName()))
-                .thenApply(r -> r.isPresent() && r.get().getValue().length > 0);
     }
 
     private CompletableFuture<Boolean> holdsLock() {

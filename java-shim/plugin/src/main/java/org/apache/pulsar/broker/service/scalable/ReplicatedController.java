@@ -76,7 +76,7 @@ public class ReplicatedController extends ScalableTopicController {
                 plugin.config().convergence() && brokerService.getPulsar().getConfiguration()
                         .isCreateTopicToRemoteClusterForReplication());
         this.convergence = new TopicConvergence(this, plugin);
-        this.leadership = new Leadership(this, plugin.records().resources(),
+        this.leadership = new Leadership(this, plugin.records(),
                 brokerService.getPulsar().getExecutor());
     }
 
