@@ -76,6 +76,27 @@ func (r *Runner) Run(ours, peer func() error) (Result, error) {
 	return Of(a.samples, b.samples)
 }
 
+// Limit measures ours alone, against nanoseconds that one operation may take.
+func (r *Runner) Limit(ours func() error, limit time.Duration) (Result, error) {
+	if r.Rounds < MinRounds {
+		return Result{}, fmt.Errorf("%w: %d, at least %d", ErrRounds, r.Rounds, MinRounds)
+	}
+	s := side{once: ours}
+	if err := r.warm(&s); err != nil {
+		return Result{}, err
+	}
+	limits := make([]float64, r.Rounds)
+	for round := range limits {
+		took, err := r.time(&s)
+		if err != nil {
+			return Result{}, err
+		}
+		s.samples = append(s.samples, float64(took)/float64(s.batch))
+		limits[round] = float64(limit)
+	}
+	return Of(s.samples, limits)
+}
+
 // warm finds how many operations fill the span, by running that many.
 func (r *Runner) warm(s *side) error {
 	for s.batch = 1; ; {

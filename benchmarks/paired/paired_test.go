@@ -103,6 +103,20 @@ func TestRunEndsWithAnError(t *testing.T) {
 	}
 }
 
+func TestLimit(t *testing.T) {
+	b := &bench{}
+	r, err := b.runner(7).Limit(b.op("o", always(2*time.Microsecond)), time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Result{Ours: 2000, Peer: 1e6, Ratio: 500, Rounds: 7}); r != want {
+		t.Errorf("%+v, want %+v", r, want)
+	}
+	if _, err := b.runner(6).Limit(b.op("o", always(time.Second)), time.Second); !errors.Is(err, ErrRounds) {
+		t.Errorf("6 rounds: %v", err)
+	}
+}
+
 func TestOf(t *testing.T) {
 	ours := []float64{1, 1, 1, 1, 1, 1, 1, 1, 100}
 	peer := []float64{2, 1, 4, 2, 3, 2, 1, 2, 200}

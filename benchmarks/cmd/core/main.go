@@ -28,7 +28,7 @@ type settings struct {
 }
 
 // tables are the measurements in the order of their names.
-var tables = []func(*settings) ([]row.Row, error){rebatchRows}
+var tables = []func(*settings) ([]row.Row, error){rebatchRows, changeRows, layoutRows, memoryRows}
 
 func main() {
 	var s settings
