@@ -27,10 +27,10 @@ type dest struct {
 	topic    string          // segment://…
 	origin   *entry.BoundOrigin
 	state    destState
-	used     bool    // its producer may be open: a send went there
-	inFlight []*send // in the order sent
-	retryAt  int64   // ms; destRecovers
-	failures int     // in a row
+	used     bool // its producer may be open: a send went there
+	inFlight flight
+	retryAt  int64 // ms; destRecovers
+	failures int   // in a row
 
 	refused []refusal
 
@@ -109,7 +109,7 @@ func (w *Window) available(d *dest) bool {
 	case destOpen:
 		return true
 	case destRecovers:
-		if len(d.inFlight) == 0 && w.now >= d.retryAt {
+		if d.inFlight.len() == 0 && w.now >= d.retryAt {
 			d.state = destOpen
 			return true
 		}
@@ -136,7 +136,7 @@ func (w *Window) rangeAvailable(r layout.Range) bool {
 // forgetDests drops settled destinations whose watermark can not matter any more.
 func (w *Window) forgetDests() {
 	w.dests = slices.DeleteFunc(w.dests, func(d *dest) bool {
-		if d.state != destSettled || len(d.inFlight) > 0 || w.remote.Get(d.id) != nil {
+		if d.state != destSettled || d.inFlight.len() > 0 || w.remote.Get(d.id) != nil {
 			return false
 		}
 		return !d.marked || w.behind(d.pos)

@@ -3,8 +3,6 @@
 package window
 
 import (
-	"slices"
-
 	"georep/core/internal/mutant"
 	"georep/core/layout"
 	"georep/core/placement"
@@ -87,10 +85,8 @@ func (w *Window) complete(it *item) {
 
 func (w *Window) endSend(s *send) {
 	s.it.dropSend(s)
-	if i := slices.Index(s.to.inFlight, s); i >= 0 {
-		s.to.inFlight = slices.Delete(s.to.inFlight, i, i+1)
-	}
-	if s.to.gone && len(s.to.inFlight) == 0 {
+	s.to.inFlight.remove(s)
+	if s.to.gone && s.to.inFlight.len() == 0 {
 		w.settle(s.to)
 	}
 	w.sends.remove(s)

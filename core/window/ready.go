@@ -116,7 +116,7 @@ func (w *Window) addSend(it *item, d *dest, part int64) *send {
 	s := w.sends.add()
 	s.it, s.to, s.part = it, d, part
 	it.out = append(it.out, s)
-	d.inFlight = append(d.inFlight, s)
+	d.inFlight.add(s)
 	d.used = true
 	return s
 }

@@ -68,8 +68,8 @@ func (w *Window) RemoteInstance(id string) {
 	w.dests = nil
 	for _, d := range old {
 		d.state, d.marked, d.gone = destSettled, false, false
-		for len(d.inFlight) > 0 {
-			w.lose(d.inFlight[0])
+		for d.inFlight.len() > 0 {
+			w.lose(d.inFlight.all()[0])
 		}
 		w.closeProducer(d)
 	}

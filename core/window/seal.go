@@ -28,7 +28,7 @@ func (w *Window) Watermark(segment uint64, st WatermarkStatus, pos entry.Positio
 	case WatermarkGone:
 		w.counters.WatermarksGone++
 		d.gone = true
-		if len(d.inFlight) == 0 {
+		if d.inFlight.len() == 0 {
 			w.settle(d)
 		} else {
 			w.closeProducer(d)
@@ -41,13 +41,13 @@ func (w *Window) Watermark(segment uint64, st WatermarkStatus, pos entry.Positio
 // resolve decides every send in flight to d by its final watermark, then settles d.
 func (w *Window) resolve(d *dest) {
 	w.counters.WatermarksKnown++
-	for _, s := range d.inFlight { // all of them before any is judged: an entry's parts are judged together
+	for _, s := range d.inFlight.all() { // all of them before any is judged: an entry's parts are judged together
 		if t := s.it.findTrouble(d.id, s.part); t != nil {
 			t.doubt(s) // what has no outcome may have been stored
 		}
 	}
-	for len(d.inFlight) > 0 {
-		s := d.inFlight[0]
+	for d.inFlight.len() > 0 {
+		s := d.inFlight.all()[0]
 		switch {
 		case !d.covers(s.it.pos, s.part):
 			w.counters.Replans++

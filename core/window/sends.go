@@ -2,6 +2,8 @@
 
 package window
 
+import "slices"
+
 // sendTable finds sends in flight by id. Ids rise by one, and sends end roughly
 // in order, so a slice over the live part of the id space serves as the map.
 type sendTable struct {
@@ -56,4 +58,36 @@ func (t *sendTable) remove(s *send) {
 		t.slots = append(t.slots[:0], t.slots[n:]...)
 	}
 	t.free = append(t.free, s)
+}
+
+// flight is the sends on their way to one destination, in the order sent. They
+// end roughly in that order, so the first ones leave without the others moving.
+type flight struct {
+	sends []*send
+	head  int // of sends, those that have left
+}
+
+func (f *flight) len() int { return len(f.sends) - f.head }
+
+// all returns the sends in order; it aliases f until the next change.
+func (f *flight) all() []*send { return f.sends[f.head:] }
+
+func (f *flight) add(s *send) { f.sends = append(f.sends, s) }
+
+func (f *flight) remove(s *send) {
+	i := slices.Index(f.all(), s)
+	switch {
+	case i < 0:
+		return
+	case i == 0:
+		f.sends[f.head] = nil
+		f.head++
+	default:
+		f.sends = slices.Delete(f.sends, f.head+i, f.head+i+1)
+	}
+	if f.head*2 >= len(f.sends) {
+		n := copy(f.sends, f.sends[f.head:])
+		clear(f.sends[n:])
+		f.sends, f.head = f.sends[:n], 0
+	}
 }

@@ -176,7 +176,7 @@ func (w *Window) Want() (entries int, bytes int64) {
 // driver need not call Tick.
 func (w *Window) NeedsTick() bool {
 	for _, d := range w.dests {
-		if d.state == destSealed && !d.asked && !d.gone && (len(d.inFlight) > 0 || w.waiting == waitWatermark) {
+		if d.state == destSealed && !d.asked && !d.gone && (d.inFlight.len() > 0 || w.waiting == waitWatermark) {
 			return true
 		}
 	}

@@ -39,6 +39,7 @@ type Window struct {
 	items   []*item // by position; gone ones are removed lazily
 	goneN   int     // of those, the gone ones
 	next    int     // first item that may have to be handed over
+	found   int     // where find was last; a guess
 	last    entry.Position
 	offered bool
 	held    int   // items whose memory is borrowed
@@ -149,9 +150,19 @@ func (w *Window) parse(it *item) {
 	}
 }
 
+// find returns the item at pos, or nil. What is new lies behind all others, and
+// what is deleted often right behind the one before.
 func (w *Window) find(pos entry.Position) *item {
-	i := sort.Search(len(w.items), func(i int) bool { return w.items[i].pos.Compare(pos) >= 0 })
-	if i < len(w.items) && w.items[i].pos == pos && !w.items[i].gone {
+	n := len(w.items)
+	if n == 0 || w.items[n-1].pos.Compare(pos) < 0 {
+		return nil
+	}
+	i := w.found + 1
+	if i >= n || w.items[i].pos != pos {
+		i = sort.Search(n, func(i int) bool { return w.items[i].pos.Compare(pos) >= 0 })
+	}
+	w.found = i
+	if w.items[i].pos == pos && !w.items[i].gone {
 		return w.items[i]
 	}
 	return nil
@@ -178,7 +189,7 @@ func (w *Window) Tick(nowMillis int64) {
 	w.schemas.tick(nowMillis)
 	w.ageUnits()
 	for _, d := range w.dests {
-		if len(d.inFlight) > 0 {
+		if d.inFlight.len() > 0 {
 			w.ask(d)
 		}
 	}
