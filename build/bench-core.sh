@@ -6,9 +6,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/reports
-mkdir -p build/lib
+make -s lib
 go build -tags "${TAGS-}" -o build/lib/bench-core ./benchmarks/cmd/core
-build/lib/bench-core "$@"
+# liblz4, the peer, is looked for when it runs.
+"${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude -o build/lib/bench-native benchmarks/native/*.c \
+    -Lbuild/lib -lgeorep -Wl,-rpath,"$PWD/build/lib" -ldl
+build/lib/bench-core -native build/lib/bench-native "$@"
 
 out=build/reports/bench.txt
 { cat build/reports/bench-machine.txt 2>/dev/null || true; } >"$out"

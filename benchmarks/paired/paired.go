@@ -27,9 +27,9 @@ var ErrRounds = errors.New("paired: rounds")
 
 // Runner says how long to measure. The zero value does not do.
 type Runner struct {
-	Rounds int              // at least MinRounds
-	Span   time.Duration    // that each side takes in a round, about
-	Now    func() time.Time // the clock
+	Rounds int                  // at least MinRounds
+	Span   time.Duration        // that each side takes in a round, about
+	Clock  func() time.Duration // CPU, but in tests
 }
 
 // Result is medians over the rounds.
@@ -115,13 +115,13 @@ func (r *Runner) warm(s *side) error {
 }
 
 func (r *Runner) time(s *side) (time.Duration, error) {
-	began := r.Now()
+	began := r.Clock()
 	for range s.batch {
 		if err := s.once(); err != nil {
 			return 0, err
 		}
 	}
-	return r.Now().Sub(began), nil
+	return r.Clock() - began, nil
 }
 
 // Of returns the medians of samples that were measured in the same rounds.

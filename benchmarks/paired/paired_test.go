@@ -12,13 +12,13 @@ import (
 
 // bench is a clock that only the measured operations move, and a record of them.
 type bench struct {
-	now   time.Time
+	now   time.Duration
 	calls strings.Builder
 }
 
 func (b *bench) op(name string, cost func() time.Duration) func() error {
 	return func() error {
-		b.now = b.now.Add(cost())
+		b.now += cost()
 		if !strings.HasSuffix(b.calls.String(), name) {
 			b.calls.WriteString(name)
 		}
@@ -29,7 +29,7 @@ func (b *bench) op(name string, cost func() time.Duration) func() error {
 func always(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
 func (b *bench) runner(rounds int) *Runner {
-	return &Runner{Rounds: rounds, Span: time.Millisecond, Now: func() time.Time { return b.now }}
+	return &Runner{Rounds: rounds, Span: time.Millisecond, Clock: func() time.Duration { return b.now }}
 }
 
 func TestRunAlternates(t *testing.T) {
@@ -53,7 +53,7 @@ func TestRunIsPaired(t *testing.T) {
 	b := &bench{}
 	slow := func(d time.Duration) func() time.Duration {
 		return func() time.Duration {
-			if b.now.Sub(time.Time{}) > 15*time.Millisecond {
+			if b.now > 15*time.Millisecond {
 				return 10 * d
 			}
 			return d
@@ -74,7 +74,7 @@ func TestRunIsPaired(t *testing.T) {
 func TestRunFills(t *testing.T) {
 	b := &bench{}
 	calls := 0
-	count := func() error { calls++; b.now = b.now.Add(10 * time.Microsecond); return nil }
+	count := func() error { calls++; b.now += 10 * time.Microsecond; return nil }
 	if _, err := b.runner(7).Run(count, b.op("p", always(time.Hour))); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestRunEndsWithAnError(t *testing.T) {
 		if n++; n > 2000 {
 			return broken
 		}
-		b.now = b.now.Add(time.Microsecond)
+		b.now += time.Microsecond
 		return nil
 	}
 	if _, err := b.runner(7).Run(b.op("o", always(time.Microsecond)), fails); !errors.Is(err, broken) {
@@ -152,5 +152,17 @@ func TestRow(t *testing.T) {
 	}
 	if *r.Ours != 2 || *r.Peer != 3 || *r.Ratio != 1.5 || *r.Spread != 0.1 || r.Rounds != 7 || r.PeerName != "floor" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestCPU: work counts on the clock, and waiting does not.
+func TestCPU(t *testing.T) {
+	a := CPU()
+	for n := uint64(1); CPU()-a < 20*time.Millisecond; n = n*6364136223846793005 + 1 {
+	}
+	b := CPU()
+	time.Sleep(200 * time.Millisecond)
+	if slept := CPU() - b; slept > 100*time.Millisecond {
+		t.Errorf("%v of 200 ms of sleep", slept)
 	}
 }

@@ -28,7 +28,7 @@ type settings struct {
 }
 
 // tables are the measurements in the order of their names.
-var tables = []func(*settings) ([]row.Row, error){rebatchRows, changeRows, layoutRows, memoryRows}
+var tables = []func(*settings) ([]row.Row, error){rebatchRows, changeRows, layoutRows, memoryRows, nativeRows}
 
 func main() {
 	var s settings
@@ -37,9 +37,9 @@ func main() {
 	profile := flag.String("cpuprofile", "", "write a profile of the whole run to this file")
 	flag.StringVar(&s.native, "native", "", "the native host")
 	flag.IntVar(&s.Rounds, "rounds", 21, "rounds of each comparison")
-	flag.DurationVar(&s.Span, "span", 25*time.Millisecond, "time of each side in a round")
+	flag.DurationVar(&s.Span, "span", 25*time.Millisecond, "CPU time of each side in a round")
 	flag.Parse()
-	s.Now = time.Now
+	s.Clock = paired.CPU
 	s.only = regexp.MustCompile(*only)
 	if err := run(&s, *out, *profile); err != nil {
 		fmt.Fprintln(os.Stderr, "core:", err)

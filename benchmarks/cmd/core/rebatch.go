@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"georep/benchmarks/corpus"
 	"georep/benchmarks/row"
@@ -36,9 +37,8 @@ type cutter struct {
 	meta   entry.Metadata
 	batch  rebatch.Batch
 	parts  []rebatch.Part
-	spare  []byte
 	arena  []byte
-	spans  [][2]int // of each part: where it ends in the arena, and how long its header is
+	ends   []int // of the parts in the arena
 }
 
 func newCutter(raw []byte) (*cutter, error) {
@@ -82,15 +82,17 @@ func (c *cutter) cut() error {
 	if len(c.parts) != rebatchParts {
 		return fmt.Errorf("%d parts", len(c.parts))
 	}
-	c.arena, c.spans = c.arena[:0], c.spans[:0]
+	c.arena, c.ends = c.arena[:0], c.ends[:0]
 	for i := range c.parts {
-		got, head, err := c.batch.AppendPart(c.spare[:0], &c.parts[i], &c.origin, &rebatchOptions)
-		if err != nil {
+		p := &c.parts[i]
+		if bound := c.batch.PartBound(p, &c.origin, &rebatchOptions); bound > cap(c.arena)-len(c.arena) {
+			c.arena = slices.Grow(c.arena, bound) // in the first calls, which do not count
+		}
+		var err error
+		if c.arena, _, err = c.batch.AppendPart(c.arena, p, &c.origin, &rebatchOptions); err != nil {
 			return err
 		}
-		c.spare = got[:0]
-		c.arena = append(c.arena, got...)
-		c.spans = append(c.spans, [2]int{len(c.arena), head})
+		c.ends = append(c.ends, len(c.arena))
 	}
 	return nil
 }
@@ -131,12 +133,12 @@ func newFloor(c *cutter, with codec.Codec, msgs []entrytest.Message) (*floor, er
 		want[at] = msgs[i].Append(want[at])
 	}
 	from := 0
-	for i, s := range c.spans {
-		got, err := entry.ParseFrame(c.arena[from:s[0]], 16<<20)
+	for i, end := range c.ends {
+		got, err := entry.ParseFrame(c.arena[from:end], 16<<20)
 		if err != nil {
 			return nil, err
 		}
-		from = s[0]
+		from = end
 		plain, err := with.AppendDecode(nil, got.Payload, len(want[i]))
 		if err != nil {
 			return nil, err
