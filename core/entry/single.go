@@ -74,11 +74,11 @@ func (s *Single) parseUsual(b []byte) (at int, hasSize bool) {
 	for len(b)-at >= 2 {
 		v, end := uint64(b[at+1]), at+2
 		if v >= 0x80 {
-			n := 0
-			if v, n = uvarint(b[at+1:]); n == 0 {
+			long, n := uvarint(b[at+1:])
+			if n == 0 {
 				break
 			}
-			end = at + 1 + n
+			v, end = long, at+1+n
 		}
 		switch b[at] {
 		case 3<<3 | wireVarint:

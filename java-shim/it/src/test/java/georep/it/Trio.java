@@ -11,9 +11,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import georep.it.SourcePair.Rise;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /** Three clusters whose layouts follow each other, and what tests of that ask of them. */

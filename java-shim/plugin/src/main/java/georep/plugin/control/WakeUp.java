@@ -17,7 +17,7 @@ final class WakeUp {
         this.task = task;
     }
 
-    /** Runs the task at a time in milliseconds since 1970, or when it was to run anyway; a time below 0 asks for nothing. */
+    /** Runs the task at a time (ms since 1970), or when it was to run anyway; a time below 0 asks for nothing. */
     void at(long millis) {
         long now = System.currentTimeMillis();
         // one that is due may be just ending, and has told what this wake comes from
