@@ -6,9 +6,9 @@ import io.netty.util.concurrent.FastThreadLocal;
 import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
 
 /**
- * Output memory of one step of a window: headers and re-batched parts. One per worker thread. Parts that fill most of it
- * keep it by its reference count, and the next step then gets other memory; few bytes in a large one are copied, so that
- * what is in flight never holds more than twice its size.
+ * Output memory of one step of a window: headers and re-batched parts. One per worker thread. Parts that fill most of
+ * it keep it by its reference count, and the next step then gets other memory; few bytes in a large one are copied, so
+ * that what is in flight never holds more than twice its size.
  */
 final class Arena {
     private static final int BYTES = 64 * 1024;
