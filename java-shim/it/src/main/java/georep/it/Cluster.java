@@ -56,7 +56,7 @@ public final class Cluster implements AutoCloseable {
                     : "memory:" + name + "-" + UUID.randomUUID();
         }
         if (real) {
-            realBookies = new RealBookies(metadataUrl, dir, spec.bookieCount);
+            realBookies = new RealBookies(metadataUrl, dir, spec.bookieCount, spec.bookieTweak);
         } else {
             mockExecutor = OrderedExecutor.newBuilder().numThreads(1).name("mock-bookies-" + name).build();
             mockBookies = new PulsarMockBookKeeper(mockExecutor) {

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.apache.bookkeeper.conf.ServerConfiguration;
 import org.apache.pulsar.broker.ServiceConfiguration;
 
 /** What a test cluster is made of. Defaults: mock bookies, memory metadata, the plugin on, deduplication policy off. */
@@ -22,6 +23,7 @@ public final class ClusterSpec {
     boolean nar = true;
     boolean zookeeper;
     int bookieCount = 1;
+    Consumer<ServerConfiguration> bookieTweak = c -> { };
     private final List<Consumer<ServiceConfiguration>> tweaks = new ArrayList<>();
 
     private ClusterSpec(String name) {
@@ -45,6 +47,12 @@ public final class ClusterSpec {
             c.setManagedLedgerDefaultWriteQuorum(copies);
             c.setManagedLedgerDefaultAckQuorum(copies);
         });
+    }
+
+    /** Real bookies that differ from those of the tests, which write no journal. */
+    public ClusterSpec bookies(Consumer<ServerConfiguration> tweak) {
+        bookieTweak = tweak;
+        return realBookies();
     }
 
     /** Metadata in a real ZooKeeper: needed by a cluster of several brokers, which have to agree on leaders. */

@@ -3,6 +3,7 @@ package georep.it;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Consumer;
 import org.apache.bookkeeper.common.component.LifecycleComponentStack;
 import org.apache.bookkeeper.conf.ServerConfiguration;
 import org.apache.pulsar.metadata.bookkeeper.BKCluster;
@@ -12,6 +13,10 @@ public final class RealBookies implements AutoCloseable {
     private final BKCluster cluster;
 
     public RealBookies(String metadataUrl, Path dir, int count) throws Exception {
+        this(metadataUrl, dir, count, c -> { });
+    }
+
+    RealBookies(String metadataUrl, Path dir, int count, Consumer<ServerConfiguration> tweak) throws Exception {
         ServerConfiguration c = new ServerConfiguration();
         c.setAllowLoopback(true);
         c.setListeningInterface(null);
@@ -20,6 +25,7 @@ public final class RealBookies implements AutoCloseable {
         c.setJournalWriteData(false);
         c.setDiskUsageThreshold(0.999f);
         c.setDiskUsageWarnThreshold(0.99f);
+        tweak.accept(c);
         cluster = BKCluster.builder().baseServerConfiguration(c).metadataServiceUri(metadataUrl).numBookies(count)
                 .dataDir(dir.resolve("bookie").toString()).clearOldData(true).build();
     }
