@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -15,7 +16,7 @@ import java.util.regex.Pattern;
 
 /**
  * Rows a and b of the benchmarks: {@code Micro OUT.json [PATTERN]}. Every cell's contents are compared before it is
- * measured. -Dgeorep.bench.rounds and -Dgeorep.bench.millis set the number and the length of the turns.
+ * measured; what is measured is CPU time. -Dgeorep.bench.rounds and -Dgeorep.bench.millis set the number and the length of the turns.
  */
 public final class Micro {
     private static final String[] CODECS = {"none", "lz4", "zlib", "zstd", "snappy"};
@@ -90,9 +91,13 @@ public final class Micro {
             double[][] s = rounds.alternate(RebatchBench.class, cell, false, "ours", "peer");
             RebatchCell c = RebatchCell.of(cell);
             String name = "a/" + cell;
-            add(Row.of(name, "us/entry", s[0], s[1], JAVA, TARGETS.get(name), c.oursOutBytes, c.peerOutBytes,
-                    null));
+            add(Row.of(name, "us/entry", micros(s[0]), micros(s[1]), JAVA, TARGETS.get(name), c.oursOutBytes,
+                    c.peerOutBytes, null));
         }
+    }
+
+    private static double[] micros(double[] nanos) {
+        return Arrays.stream(nanos).map(v -> v / 1000).toArray();
     }
 
     private void verbatim() {

@@ -45,7 +45,7 @@ final class PublishedEntry {
     }
 
     private static String key(int i) {
-        return "customer-" + i * 7919L % 1_000_003;
+        return "customer-" + i * 7907L % 1_000_003; // such that ten reach all four segments
     }
 
     private static MessageMetadata metadata(int messages) {

@@ -4,7 +4,6 @@ package georep.bench.micro;
 import java.util.Collection;
 import java.util.regex.Pattern;
 import org.openjdk.jmh.profile.GCProfiler;
-import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
@@ -36,7 +35,7 @@ final class Rounds {
         }
     }
 
-    /** Scores by method and round; another method begins each round. */
+    /** Nanoseconds of CPU, or bytes, per operation by method and round; another method begins each round. */
     double[][] alternate(Class<?> bench, String cell, boolean allocations, String... methods) {
         double[][] scores = new double[methods.length][rounds];
         for (int r = 0; r < rounds; r++) {
@@ -53,14 +52,11 @@ final class Rounds {
                 .include("^" + Pattern.quote(bench.getName() + "." + method) + "$").param("cell", cell).forks(0)
                 .warmupIterations(0).measurementIterations(1).measurementTime(TimeValue.milliseconds(millis))
                 .verbosity(VerboseMode.SILENT).shouldFailOnError(true);
-        if (allocations) {
-            o.addProfiler(GCProfiler.class);
-        }
+        o.addProfiler(allocations ? GCProfiler.class : CpuProfiler.class);
         try {
             Collection<RunResult> results = new Runner(o.build()).run();
             RunResult only = results.iterator().next();
-            Result<?> r = allocations ? only.getSecondaryResults().get(ALLOCATED) : only.getPrimaryResult();
-            return r.getScore();
+            return only.getSecondaryResults().get(allocations ? ALLOCATED : CpuProfiler.NAME).getScore();
         } catch (RunnerException e) {
             throw new IllegalStateException(bench.getSimpleName() + "." + method + " with " + cell, e);
         }
