@@ -16,7 +16,8 @@ import java.util.regex.Pattern;
 
 /**
  * Rows a and b of the benchmarks: {@code Micro OUT.json [PATTERN]}. Every cell's contents are compared before it is
- * measured; what is measured is CPU time. -Dgeorep.bench.rounds and -Dgeorep.bench.millis set the number and the length of the turns.
+ * measured; what is measured is CPU time. -Dgeorep.bench.rounds and -Dgeorep.bench.millis set the number and the length
+ * of the turns.
  */
 public final class Micro {
     private static final String[] CODECS = {"none", "lz4", "zlib", "zstd", "snappy"};
