@@ -26,6 +26,18 @@ func (r *ready) room(n int) bool {
 	return true
 }
 
+// took makes out, which was appended to the arena, the arena. Where a bound was
+// wrong, or a codec reserves more than it uses, out is other memory by now: nothing
+// of it may go out, however short it is, and a larger arena is asked for.
+func (r *ready) took(out []byte) bool {
+	if cap(out) != cap(r.arena) {
+		r.needed = cap(out) - len(r.arena)
+		return false
+	}
+	r.arena = out
+	return true
+}
+
 // Ready appends the actions that are due to dst, at most cap(dst) in all if
 // dst has a capacity. Headers and the payloads of parts are appended to arena
 // within its capacity; used is the arena with what was appended. needed > 0
@@ -97,7 +109,9 @@ func (w *Window) emitWhole(r *ready, it *item, d *dest, dec *placement.Decision)
 		w.park(it, placement.Malformed)
 		return true
 	}
-	r.arena = out
+	if !r.took(out) {
+		return false
+	}
 	s := w.addSend(it, d, entry.Whole)
 	s.messages = nil
 	n := 1
@@ -165,11 +179,9 @@ func (w *Window) emitParts(r *ready) bool {
 			w.park(it, reasonOf(err))
 			return true
 		}
-		if len(out) > cap(r.arena) { // PartBound was wrong, and out is not the caller's memory
-			r.needed = 2 * (len(out) - start)
+		if !r.took(out) {
 			return false
 		}
-		r.arena = out
 		s := w.addSend(it, d, p.Rank)
 		s.messages = append(s.messages[:0], p.Messages...)
 		w.counters.sent(placement.Rebatch, len(out)-start-head)
