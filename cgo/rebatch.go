@@ -19,8 +19,7 @@ import (
 	"georep/core/rebatch"
 )
 
-// keepScratch is what one pooled cutter may hold on to between calls, in bytes
-// of each buffer.
+// keepScratch is what one pooled cutter may hold on to between calls, in bytes.
 const keepScratch = 1 << 20
 
 // cutter is what georep_rebatch works with; pooled with its buffers.
@@ -74,7 +73,7 @@ func georep_rebatch(destination C.georep_layout, src *C.georep_source, opt *C.ge
 
 func (c *cutter) clear() {
 	c.forget()
-	c.batch.Shrink(keepScratch)
+	c.batch.Release()
 	c.frame, c.meta = entry.Frame{}, entry.Metadata{}
 	clear(c.parts)
 	if c.parts, c.mask = c.parts[:0], c.mask[:0]; cap(c.spare) > keepScratch {

@@ -38,33 +38,21 @@ const (
 	listed // in compacted_batch_indexes
 )
 
-// Batch is an opened batch entry. Open replaces what it held and reuses its
-// memory. It aliases the entry that it was opened from until the next Open or
-// [Batch.Shrink].
+// Batch is an opened batch entry. Open replaces what it held. It aliases the entry
+// that it was opened from until the next Open or [Batch.Release].
 type Batch struct {
+	scratch
+	lent *scratch // where scratch has been borrowed; nil: it is empty
+
 	src  placement.Source
 	raw  []byte         // MessageMetadata of the entry
 	meta entry.Metadata // decoded
 	data []byte         // decoded messages: buf, or the entry's payload
-	buf  []byte
-
-	ends   []uint32 // end of message i in data
-	hashes []uint32 // raw hash that selects the segment
-	bucket []uint16 // hash that selects the bucket
-	kinds  []uint8
-	seqs   []uint64
 
 	keyed, compacted int // number of messages with any key; compacted out
 	longestKeys      int // bytes of partition and ordering key of one message
 	carried          int // bytes of metadata that all parts together may carry over
 	room             int // uncompressed bytes of a part that the destination surely takes
-
-	order []uint64 // Plan: (segment, bucket, index) of every message, sorted
-	keys  []uint64 // Plan: the same by index
-	bases []int32  // Plan: number of buckets of the segments before each active one
-	list  []int32  // Plan: what the parts' Messages alias
-	count []int32  // Ranks, Plan: messages below each bucket
-	pack  []byte   // AppendPart: messages before compression
 }
 
 // Open decompresses the batch in f and hashes every message in it. m is f's
@@ -95,6 +83,7 @@ func (b *Batch) Open(src *placement.Source, f *entry.Frame, m *entry.Metadata, l
 	if int(m.NumMessages) > maxMessages {
 		return refuseAt(about, placement.TooLarge, ErrLimit, "%d messages, at most %d", m.NumMessages, maxMessages)
 	}
+	b.borrow()
 	at, err := b.decode(f, m, min(maxBytes, math.MaxInt32))
 	if err != nil {
 		return err
@@ -216,35 +205,10 @@ func (b *Batch) index(n, at int) error {
 	return nil
 }
 
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
-
 func (b *Batch) reset() {
 	b.raw, b.data = nil, nil
 	b.ends = b.ends[:0]
 	b.keyed, b.compacted, b.longestKeys = 0, 0, 0
-}
-
-// Shrink ends the use of the opened entry and gives memory back: every buffer
-// with more than keep bytes is dropped. The slot that lent the batch calls it.
-func (b *Batch) Shrink(keep int) {
-	b.reset()
-	b.meta, b.src = entry.Metadata{}, placement.Source{}
-	b.buf, b.pack, b.kinds = shrink(b.buf, keep), shrink(b.pack, keep), shrink(b.kinds, keep)
-	b.ends, b.hashes, b.list, b.count = shrink(b.ends, keep/4), shrink(b.hashes, keep/4), shrink(b.list, keep/4), shrink(b.count, keep/4)
-	b.bucket, b.seqs, b.order = shrink(b.bucket, keep/2), shrink(b.seqs, keep/8), shrink(b.order, keep/8)
-	b.keys, b.bases = shrink(b.keys, keep/8), shrink(b.bases, keep/4)
-}
-
-func shrink[T any](s []T, keep int) []T {
-	if cap(s) > keep {
-		return nil
-	}
-	return s[:0]
 }
 
 // Len returns the number of messages.

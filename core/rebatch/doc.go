@@ -20,8 +20,9 @@
 // are. A message without a partition key goes where the start of the source
 // segment's range goes, as a whole entry without a key does.
 //
-// A [Batch] holds the memory of one re-batch and is used over and over; it is
-// not safe for concurrent use. After warming up, no step allocates per message.
+// A [Batch] holds the memory of one re-batch, which all batches share, and is used over
+// and over; it is not safe for concurrent use. After warming up, no step allocates per
+// message.
 //
 // Source: PIP-495, "The replicator" (slow path); BatchMessageContainerImpl.
 package rebatch

@@ -3,8 +3,12 @@
 package rebatch_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"georep/core/codec"
@@ -156,27 +160,63 @@ func TestOpenWhatItSays(t *testing.T) {
 	}
 }
 
-// TestShrink: the memory that a large batch needed is given back.
-func TestShrink(t *testing.T) {
-	msgs := []entrytest.Message{entrytest.Keyed("k1", 1, make([]byte, 1<<20))}
-	f, m := entrytest.Parse((&entrytest.Batch{Messages: msgs, Codec: codec.LZ4}).Bytes())
-	var b rebatch.Batch
-	open := func() {
-		if err := b.Open(&source, &f, &m, rebatch.Limits{}); err != nil {
-			t.Fatal(err)
+// TestRelease: memory goes from batch to batch, but not that of a very large one.
+func TestRelease(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes pools forget")
+	}
+	open := func(b *rebatch.Batch, size int) func() {
+		msgs := []entrytest.Message{entrytest.Keyed("k1", 1, make([]byte, size))}
+		f, m := entrytest.Parse((&entrytest.Batch{Messages: msgs, Codec: codec.LZ4}).Bytes())
+		return func() {
+			if err := b.Open(&source, &f, &m, rebatch.Limits{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	open()
-	if n := testing.AllocsPerRun(10, open); n != 0 {
+	var a, b rebatch.Batch
+	first, second := open(&a, 1<<20), open(&b, 1<<20)
+	first()
+	if n := testing.AllocsPerRun(10, first); n != 0 {
 		t.Errorf("%v allocations to open it again", n)
 	}
-	b.Shrink(64 << 10)
-	if b.Len() != 0 || b.DecodedBytes() != 0 {
+	a.Release()
+	if a.Len() != 0 || a.DecodedBytes() != 0 {
 		t.Error("the batch is still open")
 	}
-	if n := testing.AllocsPerRun(10, func() { b.Shrink(64 << 10); open() }); n < 1 {
-		t.Error("the buffer of 1 MiB was kept")
+	if n := testing.AllocsPerRun(10, func() { second(); b.Release() }); n != 0 {
+		t.Errorf("%v allocations to open another", n)
 	}
+	large := open(&a, 9<<20)
+	if n := testing.AllocsPerRun(10, func() { large(); a.Release() }); n < 1 {
+		t.Error("a buffer of 9 MiB was kept")
+	}
+}
+
+// TestBatchesShareNothing: while a batch is open, nobody else has its memory.
+func TestBatchesShareNothing(t *testing.T) {
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Go(func() {
+			for i := range 200 {
+				body := bytes.Repeat([]byte{byte(g)}, 100+i)
+				f, m := entrytest.Parse((&entrytest.Batch{Codec: codec.Snappy, Messages: []entrytest.Message{
+					entrytest.Keyed(fmt.Sprint(g, i), int64(i), body), entrytest.Keyed("k", int64(i), body)}}).Bytes())
+				var b rebatch.Batch
+				if err := b.Open(&source, &f, &m, rebatch.Limits{}); err != nil {
+					t.Error(err)
+					return
+				}
+				runtime.Gosched()
+				if got := b.Bytes(0); b.Len() != 2 || !bytes.HasSuffix(got, body) || b.Hash(0) != keyhash.Sum([]byte(fmt.Sprint(g, i))) {
+					t.Errorf("%d messages, the first %x", b.Len(), got)
+				}
+				b.Release()
+				b.Release() // a second time it has nothing to give
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestMask(t *testing.T) {

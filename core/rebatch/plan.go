@@ -11,7 +11,7 @@ import (
 )
 
 // Part is one entry to write. Messages aliases the batch until the next Plan,
-// Open or Shrink.
+// Open or Release.
 type Part struct {
 	Segment           *layout.Segment
 	Bucket            int

@@ -315,10 +315,6 @@ func (w *Window) goBack(it *item) {
 	w.abandonJob()
 }
 
-// keepScratch is how much memory a window keeps between re-batches, in bytes
-// per buffer: what a batch needed beyond it belongs to the slot.
-const keepScratch = 16 << 10
-
 // job is a re-batch being emitted.
 type job struct {
 	it     *item
@@ -345,7 +341,7 @@ func (w *Window) yieldSlot() {
 
 func (w *Window) giveSlotBack() {
 	if w.slot != slotNone {
-		w.job.batch.Shrink(keepScratch)
+		w.job.batch.Release()
 		w.slot, w.slotItem = slotNone, nil
 		w.push(Action{Kind: ReturnBudget})
 	}

@@ -60,7 +60,7 @@ func TestFault24ConcurrentZstd(t *testing.T) {
 		}
 		most = max(most, heap()-min(before, heap()))
 		for k, one := range open {
-			one.Shrink(1 << 10)
+			one.Release()
 			delete(open, k)
 			bud.Return(k)
 			served++
