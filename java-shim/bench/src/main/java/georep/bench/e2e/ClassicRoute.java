@@ -22,6 +22,11 @@ final class ClassicRoute extends Route {
     }
 
     @Override
+    String cursor() {
+        return "pulsar.repl." + pair.b.name;
+    }
+
+    @Override
     void start() throws Exception {
         pair.replicate(namespace);
     }

@@ -5,10 +5,12 @@ import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /**
- * One backlog that goes over: published while nothing carries, then started. What happens before the first bytes are
- * stored at B is the start-up; what is measured is from there to the last.
+ * One backlog that goes over: published while nothing carries, then started. What happens before the first entry is read
+ * from A's log is the start-up; what is measured is from there until the last is stored at B. (Not from the first one
+ * that is stored there: some read all of a backlog before.)
  */
 final class Drain {
     private static final OperatingSystemMXBean OS =
@@ -16,6 +18,7 @@ final class Drain {
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(90);
     private static final long POLL_NANOS = 500_000;
     private static final int SETTLE_MILLIS = 200;
+    private static final boolean THREADS = Boolean.getBoolean("bench.threads");
 
     private Drain() {
     }
@@ -25,7 +28,7 @@ final class Drain {
      *
      * @param rate    raw MB/s
      * @param cpu     CPU seconds of the whole process per raw GB, in the same span
-     * @param startup seconds from the call that starts it to the first bytes at B
+     * @param startup seconds from the call that starts it to the first read of A's log
      */
     record Result(double rate, double cpu, double startup, double seconds) {
     }
@@ -33,20 +36,15 @@ final class Drain {
     /** Publishes, drains, and checks everything that came. */
     static Result run(Route route, Entries entries, long batchesPerSegment) throws Exception {
         long total = batchesPerSegment * Corpus.SEGMENTS;
-        long t0 = System.nanoTime();
-        Publisher p = new Publisher(route.from, entries);
-        while (p.published() < total) {
+        Publisher p = new Publisher(route.from, entries, route.primed());
+        for (long i = 0; i < total; i++) {
             p.publish();
         }
         p.flush();
-        long t1 = System.nanoTime();
-        System.gc();
         Thread.sleep(SETTLE_MILLIS);
         Result r = measure(route, total);
         route.assertWay(total);
-        long t2 = System.nanoTime();
-        route.verify(entries, batchesPerSegment);
-        System.err.printf("publish %.2f verify %.2f%n", (t1 - t0) / 1e9, (System.nanoTime() - t2) / 1e9);
+        route.verify(entries, batchesPerSegment + route.primed());
         return r;
     }
 
@@ -54,25 +52,25 @@ final class Drain {
         double all = (double) batches * route.entriesPerEntry();
         long called = System.nanoTime();
         route.start();
-        long deadline = called + PATIENCE_NANOS;
-        double first = await(route, Double.MIN_VALUE, deadline);
+        await(route, "nothing is read", called, route::reads);
+        ThreadTimes threads = THREADS ? new ThreadTimes() : null;
         long t = System.nanoTime();
         long cpu = OS.getProcessCpuTime();
-        await(route, all, deadline);
+        await(route, "not everything arrives", called, () -> route.arrived() >= all);
         double seconds = (System.nanoTime() - t) / 1e9;
         double cpuSeconds = (OS.getProcessCpuTime() - cpu) / 1e9;
-        double raw = (1 - first / all) * batches * Corpus.RAW;
+        if (threads != null) {
+            System.err.println(route.getClass().getSimpleName() + ": " + threads);
+        }
+        double raw = (double) batches * Corpus.RAW;
         return new Result(raw / 1e6 / seconds, cpuSeconds / (raw / 1e9), (t - called) / 1e9, seconds);
     }
 
-    private static double await(Route route, double want, long deadline) {
-        for (;;) {
-            double n = route.arrived();
-            if (n >= want) {
-                return n;
-            }
-            if (System.nanoTime() > deadline) {
-                throw new IllegalStateException("only " + n + " of " + want + " arrived");
+    private static void await(Route route, String what, long since, BooleanSupplier done) {
+        while (!done.getAsBoolean()) {
+            if (System.nanoTime() - since > PATIENCE_NANOS) {
+                throw new IllegalStateException(route.getClass().getSimpleName() + ": " + what + ": "
+                        + route.arrived());
             }
             LockSupport.parkNanos(POLL_NANOS);
         }

@@ -44,6 +44,7 @@ final class Drains {
     void run(int rounds, Report report) throws Exception {
         try (PulsarClient atA = Pair.client(pair.a); PulsarClient atB = Pair.client(pair.b)) {
             for (int round = 0; round <= rounds; round++) {
+                System.gc();
                 for (int i = 0; i < Kind.values().length; i++) {
                     Kind k = Kind.values()[(i + round) % Kind.values().length];
                     try (Route route = route(k, atA, atB)) {
@@ -64,8 +65,8 @@ final class Drains {
 
     private Route route(Kind k, PulsarClient atA, PulsarClient atB) throws Exception {
         return switch (k) {
-            case VERBATIM -> GeorepRoute.verbatim(pair);
-            case REBATCH -> GeorepRoute.straddling(pair);
+            case VERBATIM -> GeorepRoute.verbatim(pair, entries);
+            case REBATCH -> GeorepRoute.straddling(pair, entries);
             case CLASSIC -> new ClassicRoute(pair);
             case MIRROR -> new MirrorRoute(pair, atA, atB, entries);
         };
@@ -76,11 +77,11 @@ final class Drains {
         return switch (entries.codec) {
             case NONE -> k == Kind.MIRROR || k == Kind.REBATCH ? 32 : 64;
             case LZ4 -> switch (k) {
-                case VERBATIM, CLASSIC -> 192;
+                case VERBATIM, CLASSIC -> 256;
                 default -> 96;
             };
             default -> switch (k) {
-                case VERBATIM, CLASSIC -> 256;
+                case VERBATIM, CLASSIC -> 320;
                 case REBATCH -> 64;
                 default -> 48;
             };
@@ -101,7 +102,7 @@ final class Drains {
         for (Kind k : Kind.values()) {
             report.alone("d/startup/" + codec + "/" + k.id, "s",
                     results.get(k).stream().map(Drain.Result::startup).toList(), k.text + ": from the call that starts "
-                            + "it to the first bytes stored at B");
+                            + "it to the first read of A's log");
         }
     }
 

@@ -16,6 +16,7 @@ import org.apache.pulsar.common.naming.TopicName;
 final class GeorepRoute extends Route {
     /** One boundary of five segments lies in each of four. */
     private static final int STRADDLING = Corpus.SEGMENTS + 1;
+    private static final int PRIMED = 1;
     private static int topics;
 
     private final String path = Pair.GEOREP + "/t" + topics++;
@@ -23,24 +24,34 @@ final class GeorepRoute extends Route {
     private final boolean straddling;
     private final Map<String, Long> before;
 
-    private GeorepRoute(Pair pair, boolean straddling) throws Exception {
+    private GeorepRoute(Pair pair, Entries entries, boolean straddling) throws Exception {
         super(pair);
         this.straddling = straddling;
         Federation.topic(topic, straddling ? STRADDLING : Corpus.SEGMENTS, pair.b); // else A would create it there
         Federation.topic(topic, Corpus.SEGMENTS, pair.a);
         from = Pair.load(pair.a, SegmentLog.segments(pair.a, topic));
         to = Pair.load(pair.b, SegmentLog.segments(pair.b, topic));
+        Publisher first = new Publisher(from, entries, 0);
+        for (int i = 0; i < PRIMED * Corpus.SEGMENTS; i++) {
+            first.publish();
+        }
+        await("the first entries of " + topic, () -> arrived() == 0);
         pause(true);
-        await("a pause of " + topic, () -> status().stream().filter(GeorepRoute::paused).count() == Corpus.SEGMENTS);
+        await("a pause of " + topic, () -> status().stream().filter(GeorepRoute::held).count() == Corpus.SEGMENTS);
         before = pair.counters();
     }
 
-    static GeorepRoute verbatim(Pair pair) throws Exception {
-        return new GeorepRoute(pair, false);
+    static GeorepRoute verbatim(Pair pair, Entries entries) throws Exception {
+        return new GeorepRoute(pair, entries, false);
     }
 
-    static GeorepRoute straddling(Pair pair) throws Exception {
-        return new GeorepRoute(pair, true);
+    static GeorepRoute straddling(Pair pair, Entries entries) throws Exception {
+        return new GeorepRoute(pair, entries, true);
+    }
+
+    @Override
+    long primed() {
+        return PRIMED;
     }
 
     /** What the plugin on A says of each segment, as the status call does. */
@@ -50,9 +61,10 @@ final class GeorepRoute extends Route {
         return all;
     }
 
-    private static boolean paused(JsonNode s) {
+    /** Paused, and the last that was sent is acknowledged. */
+    private static boolean held(JsonNode s) {
         return s.path("remoteStatus").asText().equals("supported")
-                && s.path("window").path("state").asText().equals("paused");
+                && s.path("window").path("state").asText().equals("paused") && s.path("backlog").asLong() == 0;
     }
 
     void pause(boolean on) throws Exception {
@@ -61,6 +73,11 @@ final class GeorepRoute extends Route {
         if (answer.status() != 200) {
             throw new IllegalStateException(topic + ": " + answer);
         }
+    }
+
+    @Override
+    String cursor() {
+        return "pulsar.repl." + pair.b.name;
     }
 
     @Override

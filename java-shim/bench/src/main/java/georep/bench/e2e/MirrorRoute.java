@@ -20,6 +20,7 @@ import org.apache.pulsar.client.api.TypedMessageBuilder;
  * order kept, batches packed again as large as they were, acknowledged when B has them.
  */
 final class MirrorRoute extends Route {
+    private static final String SUBSCRIPTION = "mirror";
     private static final int PREFETCH_BATCHES = 10;
     private static final int PENDING_BATCHES = 20;
     private static int topics;
@@ -49,10 +50,15 @@ final class MirrorRoute extends Route {
     }
 
     @Override
+    String cursor() {
+        return SUBSCRIPTION;
+    }
+
+    @Override
     void start() throws Exception {
         for (int i = 0; i < Corpus.SEGMENTS; i++) {
             Producer<byte[]> p = producers.get(i);
-            consumers.add(atA.newConsumer().topic(from.get(i).getName()).subscriptionName("mirror")
+            consumers.add(atA.newConsumer().topic(from.get(i).getName()).subscriptionName(SUBSCRIPTION)
                     .subscriptionType(SubscriptionType.Exclusive)
                     .subscriptionInitialPosition(SubscriptionInitialPosition.Earliest)
                     .receiverQueueSize(PREFETCH_BATCHES * Corpus.BATCH)

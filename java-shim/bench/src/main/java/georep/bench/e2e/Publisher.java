@@ -40,7 +40,9 @@ final class Publisher {
     };
     private long next;
 
-    Publisher(List<PersistentTopic> segments, Entries entries) {
+    /** Begins behind so many batches of each segment. */
+    Publisher(List<PersistentTopic> segments, Entries entries, long behind) {
+        this.next = behind * Corpus.SEGMENTS;
         this.segments = segments;
         this.entries = entries;
     }
@@ -72,7 +74,7 @@ final class Publisher {
         }
     }
 
-    /** Entries published so far, all segments together. */
+    /** Number of the next entry, all segments together. */
     long published() {
         return next;
     }

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.apache.bookkeeper.mledger.ManagedCursor;
 import org.apache.pulsar.broker.service.persistent.PersistentTopic;
 
 /** A topic on A, one on B, and what carries entries over once it is started. */
@@ -21,12 +22,40 @@ abstract class Route implements AutoCloseable {
         this.pair = pair;
     }
 
+    /** Name of the cursor of A's logs by which it reads. */
+    abstract String cursor();
+
+    /** Batches of each segment that went over before, to have everything connected. */
+    long primed() {
+        return 0;
+    }
+
+    /** Whether an entry has been read since the backlog was made. */
+    final boolean reads() {
+        for (PersistentTopic t : from) {
+            ManagedCursor c = find(t);
+            if (c != null && c.getNumberOfEntries() < t.getManagedLedger().getNumberOfEntries() - primed()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private ManagedCursor find(PersistentTopic t) {
+        for (ManagedCursor c : t.getManagedLedger().getCursors()) {
+            if (c.getName().equals(cursor())) {
+                return c;
+            }
+        }
+        return null;
+    }
+
     /** Begins to carry; returns at once. */
     abstract void start() throws Exception;
 
-    /** How many of so many batches' bytes are stored at B, as far as can be told without reading: entries. */
+    /** How many entries of the backlog, or entries' worth of messages, are stored at B. */
     double arrived() {
-        return stored();
+        return stored() - primed() * Corpus.SEGMENTS * entriesPerEntry();
     }
 
     /** Entries at B of one at A. */
