@@ -191,12 +191,8 @@ func (c *cutter) open(a *rebatchArgs) (*layout.Layout, *rebatch.Options, error) 
 	case d.Action != placement.Rebatch:
 		return nil, nil, bad(C.GEOREP_E_UNSUPPORTED, "not an entry to be cut: %s (%s)", d.Action, d.Reason)
 	}
-	// The parts get checksums of their own, so a wrong one would be covered up here.
-	if !c.frame.ChecksumValid() {
-		return nil, nil, bad(C.GEOREP_E_FORMAT, "%s: it is wrong", placement.Checksum)
-	}
 	lim := rebatch.Limits{MaxDecompressed: l.decompressed, MaxMessages: l.messages, MaxMessageBytes: opt.MaxMessageBytes}
-	if err := c.batch.Open(&c.src, &c.frame, &c.meta, lim); err != nil {
+	if err := c.batch.OpenVerified(&c.src, &c.frame, &c.meta, lim); err != nil {
 		return nil, nil, rebatchError(err)
 	}
 	return dst, opt, nil

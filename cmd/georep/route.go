@@ -199,10 +199,7 @@ func (t *route) decide() (d placement.Decision, header []byte, err error) {
 
 // open settles what only the batch itself can say.
 func (t *route) open(d placement.Decision) placement.Decision {
-	if !t.frame.ChecksumValid() {
-		return placement.Decision{Action: placement.Park, Reason: placement.Checksum}
-	}
-	if err := t.batch.Open(&t.src, &t.frame, &t.meta, rebatch.Limits{MaxMessageBytes: t.policy.MaxMessageBytes}); err != nil {
+	if err := t.batch.OpenVerified(&t.src, &t.frame, &t.meta, rebatch.Limits{MaxMessageBytes: t.policy.MaxMessageBytes}); err != nil {
 		return placement.Decision{Action: placement.Park, Reason: reasonOf(err)}
 	}
 	switch {

@@ -4,59 +4,54 @@ package entry
 
 import "hash/crc32"
 
-// shiftTable[k][d] is x^(8*d*4096^k) modulo the Castagnoli polynomial: what a
-// CRC is multiplied by when d*4096^k bytes follow. Bits are reflected, the
-// coefficient of x^0 is the highest bit. With digits of 12 bits an entry below
-// 16 MiB takes two multiplications at most.
-var shiftTable = makeShiftTable()
+// shifts[k][d] multiplies a CRC by x^(8*d*256^k) modulo the Castagnoli
+// polynomial: by what it is multiplied when d*256^k bytes follow. Bits are
+// reflected, the coefficient of x^0 is the highest bit. 384 KiB, for entries
+// below 16 MiB; what is longer takes the slow way for the rest.
+var shifts = makeShifts()
 
-const (
-	shiftBits  = 12
-	shiftDigit = 1<<shiftBits - 1
-)
+const shiftLevels = 3
 
-func makeShiftTable() *[3][shiftDigit + 1]uint32 {
-	t := new([3][shiftDigit + 1]uint32)
-	step := uint32(1) << (31 - 8) // x^8
+// product is multiplication by a constant: [i][n] is that of nibble i with the
+// value n, so the eight lookups of one do not wait for each other.
+type product [8][16]uint32
+
+func makeShifts() *[shiftLevels][256]product {
+	t := new([shiftLevels][256]product)
+	step, power := uint32(1)<<(31-8), uint32(0) // x^8
 	for k := range t {
-		t[k][0] = 1 << 31
-		for d := 1; d < len(t[k]); d++ {
-			t[k][d] = multiply(t[k][d-1], step)
+		power = 1 << 31
+		for d := range t[k] {
+			t[k][d].set(power)
+			power = multiply(power, step)
 		}
-		step = multiply(t[k][shiftDigit], step)
+		step = power
 	}
 	return t
 }
 
-// reduce4[n] is what the four coefficients n, shifted out beyond x^31, are
-// modulo the Castagnoli polynomial.
-var reduce4 = makeReduce4()
-
-func makeReduce4() *[16]uint32 {
-	t := new([16]uint32)
-	for n := range t {
-		v := uint32(n)
-		for range 4 {
-			v = v>>1 ^ crc32.Castagnoli&-(v&1)
+func (p *product) set(c uint32) {
+	for i := range p {
+		for bit := range 4 {
+			v := multiply(1<<(4*i+bit), c)
+			for n := 1 << bit; n < 2<<bit; n++ {
+				p[i][n] = p[i][n-1<<bit] ^ v
+			}
 		}
-		t[n] = v
 	}
-	return t
 }
 
-// multiply returns a*b modulo the Castagnoli polynomial over GF(2), four
-// coefficients of a at a time, those of the highest powers first.
+func (p *product) times(a uint32) uint32 {
+	return p[0][a&15] ^ p[1][a>>4&15] ^ p[2][a>>8&15] ^ p[3][a>>12&15] ^
+		p[4][a>>16&15] ^ p[5][a>>20&15] ^ p[6][a>>24&15] ^ p[7][a>>28]
+}
+
+// multiply returns a*b modulo the Castagnoli polynomial over GF(2).
 func multiply(a, b uint32) uint32 {
-	b1 := b>>1 ^ crc32.Castagnoli&-(b&1) // b*x
-	b2 := b1>>1 ^ crc32.Castagnoli&-(b1&1)
-	b3 := b2>>1 ^ crc32.Castagnoli&-(b2&1)
-	// multiples[n]: n's highest bit is the coefficient of x^0
-	multiples := [16]uint32{0, b3, b2, b2 ^ b3, b1, b1 ^ b3, b1 ^ b2, b1 ^ b2 ^ b3,
-		b, b ^ b3, b ^ b2, b ^ b2 ^ b3, b ^ b1, b ^ b1 ^ b3, b ^ b1 ^ b2, b ^ b1 ^ b2 ^ b3}
 	var p uint32
-	for range 8 {
-		p = p>>4 ^ reduce4[p&15] ^ multiples[a&15]
-		a >>= 4
+	for ; a != 0; a <<= 1 {
+		p ^= b & -(a >> 31)
+		b = b>>1 ^ crc32.Castagnoli&-(b&1)
 	}
 	return p
 }
@@ -64,13 +59,20 @@ func multiply(a, b uint32) uint32 {
 // shiftCRC returns the CRC after n more bytes, as far as crc alone decides it.
 // Only the low 32 bits of n count; no entry is longer.
 func shiftCRC(crc uint32, n int) uint32 {
-	for k, rest := 0, uint32(n); rest != 0; k, rest = k+1, rest>>shiftBits {
-		if d := rest & shiftDigit; d != 0 {
-			crc = multiply(crc, shiftTable[k][d])
+	rest := uint32(n)
+	for k := 0; rest != 0 && k < shiftLevels; k, rest = k+1, rest>>8 {
+		if d := rest & 0xff; d != 0 {
+			crc = shifts[k][d].times(crc)
 		}
+	}
+	for ; rest != 0; rest-- { // at most 255 times 16 MiB
+		crc = shifts[shiftLevels-1][128].times(shifts[shiftLevels-1][128].times(crc))
 	}
 	return crc
 }
+
+// UpdateCRC32C returns the CRC32C of A followed by b from that of A.
+func UpdateCRC32C(crcA uint32, b []byte) uint32 { return crc32.Update(crcA, castagnoli, b) }
 
 // CombineCRC32C returns the CRC32C of A followed by B from those of A and of B
 // and the length of B in bytes (0..2^32-1). Neither A nor B is read.

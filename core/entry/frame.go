@@ -89,7 +89,7 @@ func readSize(b []byte, off int, field string) (int, error) {
 // ComputeChecksum returns the CRC32C of the frame: metadata size, metadata and
 // payload. It reads the whole payload.
 func (f *Frame) ComputeChecksum() uint32 {
-	return crc32.Update(f.headerCRC(), castagnoli, f.Payload)
+	return crc32.Update(f.HeaderChecksum(), castagnoli, f.Payload)
 }
 
 // ChecksumValid reports whether the checksum is right; true where there is
@@ -104,8 +104,9 @@ func (f *Frame) MetadataOffset() int {
 	return len(f.Raw) - len(f.Payload) - len(f.Metadata)
 }
 
-// headerCRC is the CRC32C of metadata size and metadata.
-func (f *Frame) headerCRC() uint32 {
+// HeaderChecksum returns the CRC32C of metadata size and metadata, which that of
+// the frame goes on from.
+func (f *Frame) HeaderChecksum() uint32 {
 	if at := f.MetadataOffset(); at >= 4 && len(f.Raw) > 0 {
 		return crc32.Checksum(f.Raw[at-4:at+len(f.Metadata)], castagnoli)
 	}

@@ -51,7 +51,7 @@ func AppendHeader(dst []byte, f *Frame, s *Splice) ([]byte, error) {
 	if f.HasChecksum {
 		// crc(header) and crc(payload) combine linearly, so the change of the
 		// header's CRC, moved over the payload, is the change of the whole.
-		crc = f.Checksum ^ shiftCRC(f.headerCRC()^own, len(f.Payload))
+		crc = f.Checksum ^ shiftCRC(f.HeaderChecksum()^own, len(f.Payload))
 	} else {
 		crc = crc32.Update(own, castagnoli, f.Payload)
 	}

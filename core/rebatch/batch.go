@@ -49,10 +49,11 @@ type Batch struct {
 	meta entry.Metadata // decoded
 	data []byte         // decoded messages: buf, or the entry's payload
 
-	keyed, compacted int // number of messages with any key; compacted out
-	longestKeys      int // bytes of partition and ordering key of one message
-	carried          int // bytes of metadata that all parts together may carry over
-	room             int // uncompressed bytes of a part that the destination surely takes
+	keyed, compacted int    // number of messages with any key; compacted out
+	longestKeys      int    // bytes of partition and ordering key of one message
+	carried          int    // bytes of metadata that all parts together may carry over
+	room             int    // uncompressed bytes of a part that the destination surely takes
+	sum              uint32 // CRC32C of the entry up to the start of message 0, where there are sums
 }
 
 // Open decompresses the batch in f and hashes every message in it. m is f's
@@ -101,6 +102,56 @@ func (b *Batch) Open(src *placement.Source, f *entry.Frame, m *entry.Metadata, l
 	}
 	b.room, b.carried = b.partRoom(lim.MaxMessageBytes), maxBytes
 	return nil
+}
+
+// OpenVerified is Open for an entry whose parts are going to be stored: they get
+// checksums of their own, which would cover up a wrong one. It refuses an entry
+// whose checksum is wrong, whatever else is wrong with it, and reads the bytes of
+// an uncompressed one once for that and for the checksums of its parts.
+//
+// Errors are those of Open, and ErrChecksum.
+func (b *Batch) OpenVerified(src *placement.Source, f *entry.Frame, m *entry.Metadata, lim Limits) error {
+	if !f.HasChecksum || m.Compression != codec.None || len(f.Payload) < summedBytes*int(max(m.NumMessages, 1)) {
+		if !f.ChecksumValid() {
+			b.reset()
+			return wrongChecksum(f)
+		}
+		return b.Open(src, f, m, lim)
+	}
+	if err := b.Open(src, f, m, lim); err != nil {
+		if !f.ChecksumValid() {
+			return wrongChecksum(f)
+		}
+		return err
+	}
+	b.sums = resize(b.sums, b.Len())
+	b.sum = f.HeaderChecksum()
+	sum := b.sum
+	for i := range b.sums {
+		sum = entry.UpdateCRC32C(sum, b.data[b.start(i):b.ends[i]])
+		b.sums[i] = sum
+	}
+	if sum != f.Checksum {
+		b.reset()
+		return wrongChecksum(f)
+	}
+	return nil
+}
+
+// sumBefore is the CRC32C of the entry up to the start of message i.
+func (b *Batch) sumBefore(i int) uint32 {
+	if i == 0 {
+		return b.sum
+	}
+	return b.sums[i-1]
+}
+
+// summedBytes is the size of a message from which it is cheaper to move its
+// checksum than to compute it again.
+const summedBytes = 1024
+
+func wrongChecksum(f *entry.Frame) error {
+	return refuseAt(f.MetadataOffset(), placement.Checksum, ErrChecksum, "it says %#x", f.Checksum)
 }
 
 // listKept marks what compacted_batch_indexes lists, once for all parts.
@@ -207,7 +258,7 @@ func (b *Batch) index(n, at int) error {
 
 func (b *Batch) reset() {
 	b.raw, b.data = nil, nil
-	b.ends = b.ends[:0]
+	b.ends, b.sums = b.ends[:0], b.sums[:0]
 	b.keyed, b.compacted, b.longestKeys = 0, 0, 0
 }
 

@@ -16,6 +16,7 @@ var (
 	ErrNotBatch    = errors.New("rebatch: no batch that can be opened")
 	ErrLimit       = errors.New("rebatch: over the limit")
 	ErrSize        = errors.New("rebatch: decompressed size")
+	ErrChecksum    = errors.New("rebatch: wrong checksum")
 	ErrDestination = errors.New("rebatch: no destination")
 	ErrTooLarge    = errors.New("rebatch: part too large")
 )

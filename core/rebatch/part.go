@@ -97,9 +97,30 @@ func (b *Batch) AppendPart(dst []byte, p *Part, origin *entry.Origin, opt *Optio
 	h := dst[base:]
 	binary.BigEndian.PutUint16(h, magicChecksum)
 	binary.BigEndian.PutUint32(h[6:], uint32(headerLen-headerFixed))
-	f := entry.Frame{Metadata: h[headerFixed:headerLen], Payload: h[headerLen:]}
-	binary.BigEndian.PutUint32(h[2:], f.ComputeChecksum())
+	sum := entry.UpdateCRC32C(0, h[6:headerLen])
+	if c == codec.None && len(b.sums) > 0 {
+		sum = entry.CombineCRC32C(sum, b.sumOf(p), p.UncompressedBytes)
+	} else {
+		sum = entry.UpdateCRC32C(sum, h[headerLen:])
+	}
+	binary.BigEndian.PutUint32(h[2:], sum)
 	return dst, headerLen, nil
+}
+
+// sumOf returns the CRC32C of the part's messages without reading them. That of
+// A, then message i, is that of A moved over i, changed by what i changes in the
+// entry's; and moving is linear.
+func (b *Batch) sumOf(p *Part) uint32 {
+	var sum uint32
+	for k := 0; k < len(p.Messages); k++ {
+		first := int(p.Messages[k])
+		for k+1 < len(p.Messages) && p.Messages[k+1] == p.Messages[k]+1 {
+			k++
+		}
+		last := int(p.Messages[k])
+		sum = entry.CombineCRC32C(sum^b.sumBefore(first), b.sums[last], int(b.ends[last]-b.start(first)))
+	}
+	return sum
 }
 
 // appendMetadata appends the part's MessageMetadata.

@@ -20,6 +20,7 @@ type scratch struct {
 	bucket []uint16 // hash that selects the bucket
 	kinds  []uint8
 	seqs   []uint64
+	sums   []uint32 // CRC32C of the entry up to the end of message i; empty: parts are read for theirs
 
 	order []uint64 // Plan: (segment, bucket, index) of every message, sorted
 	keys  []uint64 // Plan: the same by index
@@ -63,6 +64,7 @@ func (s *scratch) shrink(keep int) {
 	s.ends, s.hashes, s.bucket = shrink(s.ends, keep/4), shrink(s.hashes, keep/4), shrink(s.bucket, keep/2)
 	s.bases, s.list, s.count = shrink(s.bases, keep/4), shrink(s.list, keep/4), shrink(s.count, keep/4)
 	s.seqs, s.order, s.keys = shrink(s.seqs, keep/8), shrink(s.order, keep/8), shrink(s.keys, keep/8)
+	s.sums = shrink(s.sums, keep/4)
 }
 
 func shrink[T any](s []T, keep int) []T {

@@ -3,6 +3,8 @@
 package window
 
 import (
+	"errors"
+
 	"georep/core/layout"
 	"georep/core/placement"
 	"georep/core/rebatch"
@@ -158,16 +160,13 @@ func (w *Window) handOverBatch(r *ready, it *item, reason placement.Reason) bool
 	if it.wide && !w.wideOpen() || !w.rangeAvailable(w.cfg.Source.Range) || !w.slotFor(it) {
 		return false
 	}
-	// The parts get checksums of their own, so a wrong one would be covered up here.
-	if !it.frame.ChecksumValid() {
-		w.counters.ChecksumErrors++
-		w.park(it, placement.Checksum)
-		return true
-	}
 	b := &w.job.batch
 	lim := rebatch.Limits{MaxDecompressed: w.cfg.MaxDecompressed, MaxMessages: w.cfg.MaxMessages,
 		MaxMessageBytes: w.policy.MaxMessageBytes}
-	if err := b.Open(&w.cfg.Source, &it.frame, &it.meta, lim); err != nil {
+	if err := b.OpenVerified(&w.cfg.Source, &it.frame, &it.meta, lim); err != nil {
+		if errors.Is(err, rebatch.ErrChecksum) {
+			w.counters.ChecksumErrors++
+		}
 		w.park(it, reasonOf(err))
 		return true
 	}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -70,10 +69,7 @@ func (c *cutter) cut() error {
 	if d := placement.Place(&c.src, c.dst, &c.frame, &c.meta, 0, &c.pol); d.Action != placement.Rebatch {
 		return fmt.Errorf("%s: %s", d.Action, d.Reason)
 	}
-	if !c.frame.ChecksumValid() {
-		return errors.New("wrong checksum")
-	}
-	if err = c.batch.Open(&c.src, &c.frame, &c.meta, rebatch.Limits{}); err != nil {
+	if err = c.batch.OpenVerified(&c.src, &c.frame, &c.meta, rebatch.Limits{}); err != nil {
 		return err
 	}
 	if c.parts, err = c.batch.Plan(c.dst, nil, c.parts[:0]); err != nil {
