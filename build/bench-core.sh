@@ -7,7 +7,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/reports
 make -s lib
-go build -tags "${TAGS-}" -o build/lib/bench-core ./benchmarks/cmd/core
+codec_tags= # the library's codecs, not Go's
+# shellcheck source=/dev/null
+[ ! -f build/codecs.sh ] || . build/codecs.sh
+go build -tags "${TAGS-},$codec_tags" -o build/lib/bench-core ./benchmarks/cmd/core
 # liblz4, the peer, is looked for when it runs.
 "${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude -o build/lib/bench-native benchmarks/native/*.c \
     -Lbuild/lib -lgeorep -Wl,-rpath,"$PWD/build/lib" -ldl
@@ -15,5 +18,5 @@ build/lib/bench-core -native build/lib/bench-native "$@"
 
 out=build/reports/bench.txt
 { cat build/reports/bench-machine.txt 2>/dev/null || true; } >"$out"
-go test -tags "${TAGS-}" -run '^$' -bench "${BENCH:-.}" -benchtime 100ms -benchmem ./core/... ./benchmarks/... |
+go test -tags "${TAGS-},$codec_tags" -run '^$' -bench "${BENCH:-.}" -benchtime 100ms -benchmem ./core/... ./benchmarks/... |
     sed '/^PASS$/d; /no test files/d; /^ok .*/d' | tee -a "$out"
