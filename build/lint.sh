@@ -11,7 +11,8 @@ bin=$PWD/build/data/bin
 mkdir -p "$bin" build/data build/reports
 
 tools() {
-    bash build/need.sh clang-format:clang-format shellcheck:shellcheck gcc:gcc
+    bash build/need.sh clang-format:clang-format shellcheck:shellcheck gcc:gcc \
+        liblz4-dev:liblz4.a libzstd-dev:libzstd.a libdeflate-dev:libdeflate.a
     # Rebuilt only when the pinned version changes: the stamp is the tools module itself.
     if [ ! -x "$bin/golangci-lint" ] || ! cmp -s build/tools/go.sum "$bin/go.sum"; then
         echo "building golangci-lint (about two minutes the first time)"
@@ -27,7 +28,9 @@ go_lint() {
     [ -z "$bad" ] || { printf "gofmt: %s\n" "$bad"; rc=1; }
     go vet ./... || rc=1
     go vet -tags mutant ./core/... ./tests/sim/... || rc=1
+    go vet -tags nativecodecs ./core/codec || rc=1
     GOLANGCI_LINT_CACHE=$PWD/build/data/golangci "$bin/golangci-lint" run ./... || rc=1
+    GOLANGCI_LINT_CACHE=$PWD/build/data/golangci "$bin/golangci-lint" run --build-tags nativecodecs ./core/codec || rc=1
     return $rc
 }
 

@@ -6,6 +6,7 @@
 #   native.sh [--plain] [outdir]      on amd64 one library for glibc and musl (build/portable/README.md);
 #                                     --plain, and elsewhere: for the libc that it is built on
 #   TAGS=panics native.sh …           every export panics, for tests
+#   CODECS=go native.sh …             Go's codecs instead of liblz4, libzstd and libdeflate
 set -euo pipefail
 cd "$(dirname "$0")/.."
 portable=0
@@ -17,6 +18,8 @@ mkdir -p "$out" && out=$(realpath "$out")
 tmp=$(mktemp -d "$out/.native.XXXXXX") && trap 'rm -rf "$tmp"' EXIT
 
 CC=${CC:-gcc}
+# shellcheck source=build/codecs.sh
+. build/codecs.sh
 # The JDK's headers declare JNI; the library neither links nor needs libjvm.
 jdk=${JAVA_HOME:-}
 [ -f "$jdk/include/jni.h" ] || jdk=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
@@ -27,14 +30,14 @@ cflags=(-std=c11 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Iinclude -
 ldflags=(-shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-soname,libgeorep.so
     -Wl,--version-script=build/portable/exports.map -Wl,-s -pthread)
 
-CGO_ENABLED=1 CGO_CFLAGS="-O2 -g0" go build -tags "${TAGS-}" -buildmode=c-archive -trimpath -ldflags "-s -w" -o "$tmp/georep.a" ./cgo
+CGO_ENABLED=1 CGO_CFLAGS="-O2 -g0" go build -tags "${TAGS-},$codec_tags" -buildmode=c-archive -trimpath -ldflags "-s -w" -o "$tmp/georep.a" ./cgo
 
 if [ "$portable" = 1 ]; then
     # shellcheck source=build/portable/link.sh
     . build/portable/link.sh
 else
     "$CC" "${cflags[@]}" "${ldflags[@]}" -Wl,-Bsymbolic -o "$tmp/libgeorep.so" \
-        build/portable/start_loaded.c java-shim/nativelib/src/main/c/georep_jni.c "$tmp/georep.a"
+        build/portable/start_loaded.c java-shim/nativelib/src/main/c/georep_jni.c "$tmp/georep.a" "${codec_libs[@]}"
 fi
 
 # Every function of the header has to be there, and nothing else but JNI's entry.

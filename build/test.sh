@@ -15,6 +15,9 @@ lib=$PWD/build/lib/libgeorep.so
 go_race() {
     # cgo/ is tested through its C host under a sanitizer: -race of a c-archive's package would test Go's runtime.
     go test -race -timeout 10m ./... || return 1
+    # the codecs of the library; without the tag they are Go's
+    go test -race -tags nativecodecs -timeout 10m ./core/codec ./core/rebatch || return 1
+    go test -tags nativecodecs -timeout 5m ./core/codec || return 1
     # what the detector's own checks exclude: a peer that is unkind to pointers, allocation counts
     go test -timeout 5m ./core/keyhash ./core/codec ./core/entry ./core/placement ./core/rebatch ./core/window ./tests/bounds || return 1
     go test -run '^$' -bench . -benchtime 1x ./benchmarks/... >/dev/null # each once: no benchmark rots

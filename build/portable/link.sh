@@ -15,5 +15,5 @@ done
 
 # -Bsymbolic-functions, not -Bsymbolic: georep_go_tlsg stays preemptible by the preloaded library.
 "$CC" "${cflags[@]}" "${ldflags[@]}" -Wl,-Bsymbolic-functions -o "$tmp/libgeorep.so" \
-    build/portable/start_portable.c java-shim/nativelib/src/main/c/georep_jni.c "$tmp/o"/*.o
+    build/portable/start_portable.c java-shim/nativelib/src/main/c/georep_jni.c "$tmp/o"/*.o "${codec_libs[@]}"
 "$CC" -O2 -fPIC -shared -nostdlib -Wl,-soname,libgeorep_tls.so -Wl,-s -o "$out/libgeorep_tls.so" build/portable/tls.c

@@ -5,9 +5,6 @@ package codec
 import (
 	"fmt"
 	"slices"
-
-	"github.com/golang/snappy"
-	"github.com/pierrec/lz4/v4"
 )
 
 // AppendDecode appends the decoded form of src to dst and returns the result.
@@ -70,37 +67,4 @@ func (c Codec) maxDecoded(n int) uint64 {
 	default:
 		return u
 	}
-}
-
-func decodeLZ4(out, src []byte) (int, error) {
-	if len(out) == 0 {
-		// The empty block is a single zero token; the library wants room.
-		if len(src) == 1 && src[0] == 0 {
-			return 0, nil
-		}
-		return 0, ErrSize
-	}
-	n, err := lz4.UncompressBlock(src, out)
-	if err != nil {
-		return 0, ErrCorrupt
-	}
-	return n, nil
-}
-
-func decodeSnappy(out, src []byte) (int, error) {
-	n, err := snappy.DecodedLen(src)
-	if err != nil {
-		return 0, ErrCorrupt
-	}
-	if n != len(out) {
-		return 0, ErrSize
-	}
-	got, err := snappy.Decode(out, src)
-	if err != nil {
-		return 0, ErrCorrupt
-	}
-	if n > 0 && &got[0] != &out[0] {
-		return copy(out, got), nil
-	}
-	return len(got), nil
 }

@@ -20,13 +20,13 @@ type inflater struct {
 
 var inflaters = sync.Pool{New: func() any { return new(inflater) }}
 
-// decodeZlib fills out from the stream src and reports how many bytes it got;
+// goDecodeZlib fills out from the stream src and reports how many bytes it got;
 // len(out)+1 where more would come.
 //
 // Java's codec only flushes the stream, so running out of input is the normal
 // end once out is full. A stream that does end must end well: its checksum is
 // verified and nothing may follow it. Of no bytes Java makes no bytes.
-func decodeZlib(out, src []byte) (int, error) {
+func goDecodeZlib(out, src []byte) (int, error) {
 	if len(out)+len(src) == 0 {
 		return 0, nil
 	}
@@ -99,9 +99,9 @@ var deflaters = sync.Pool{New: func() any {
 	return d
 }}
 
-// encodeZlib appends a complete stream, end and checksum included. Java's
+// goEncodeZlib appends a complete stream, end and checksum included. Java's
 // decoder takes both kinds; other readers only this one.
-func encodeZlib(dst, src []byte) ([]byte, error) {
+func goEncodeZlib(dst, src []byte) ([]byte, error) {
 	d := deflaters.Get().(*deflater)
 	d.buf = dst
 	d.z.Reset(d)

@@ -48,9 +48,9 @@ var zstdEncoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// decodeZstd decodes into out, an empty slice whose capacity is the limit, and
+// goDecodeZstd decodes into out, an empty slice whose capacity is the limit, and
 // returns the number of bytes.
-func decodeZstd(out, src []byte) (int, error) {
+func goDecodeZstd(out, src []byte) (int, error) {
 	v := zstdDecoders.Get()
 	d, ok := v.(*zstd.Decoder)
 	if !ok {
@@ -72,9 +72,9 @@ func decodeZstd(out, src []byte) (int, error) {
 	return len(got), nil
 }
 
-// encodeZstd appends one frame; its header has the content size from 256 bytes
+// goEncodeZstd appends one frame; its header has the content size from 256 bytes
 // on, which is all that a decoder with a known output size needs.
-func encodeZstd(dst, src []byte) ([]byte, error) {
+func goEncodeZstd(dst, src []byte) ([]byte, error) {
 	v := zstdEncoders.Get()
 	e, ok := v.(*zstd.Encoder)
 	if !ok {

@@ -19,9 +19,11 @@ printf '#include "georep.h"\n' | "$CC" -x c -std=c11 -pedantic -Wall -Wextra -We
 if command -v g++ >/dev/null; then printf '#include "georep.h"\n' | g++ -x c++ -std=c++11 -pedantic -Wall -Wextra -Werror -Iinclude -fsyntax-only -; fi
 
 if [ "${ABI_ASAN:-1}" = 1 ]; then
-    CGO_ENABLED=1 go build -asan -buildmode=c-archive -o "$tmp/georep.a" ./cgo
+    # shellcheck source=build/codecs.sh
+    . build/codecs.sh
+    CGO_ENABLED=1 go build -tags "$codec_tags" -asan -buildmode=c-archive -o "$tmp/georep.a" ./cgo
     "$CC" "${cflags[@]}" -fsanitize=address,undefined -fno-sanitize-recover=undefined -o "$tmp/host_asan" \
-        "${hosts[@]}" build/portable/start_loaded.c "$tmp/georep.a" -pthread
+        "${hosts[@]}" build/portable/start_loaded.c "$tmp/georep.a" "${codec_libs[@]}" -pthread
     echo "C host, AddressSanitizer on both sides:"
     "$tmp/host_asan"
 fi
