@@ -53,8 +53,14 @@ func JoinAll(first Shape, more ...Shape) (Shape, error) {
 	return first, nil
 }
 
-// unionMemo keeps the last union: neighbours mostly ask for the same one.
-type unionMemo struct{ a, b, out []uint16 }
+// unionMemo keeps the last union: neighbours mostly ask for the same one. Where they
+// do not, the lists share slabs, each twice as large as the one before.
+type unionMemo struct {
+	a, b, out []uint16
+	slab      []uint16
+}
+
+const maxSlab = 8192 // starts
 
 func (m *unionMemo) union(a, b []uint16) []uint16 {
 	switch {
@@ -67,24 +73,28 @@ func (m *unionMemo) union(a, b []uint16) []uint16 {
 	case len(m.a) > 0 && sameStarts(a, m.a) && sameStarts(b, m.b):
 		return m.out
 	}
-	m.a, m.b, m.out = a, b, UnionStarts(a, b)
+	n := len(a) + len(b)
+	if cap(m.slab)-len(m.slab) < n {
+		m.slab = make([]uint16, 0, max(n, min(2*cap(m.slab), maxSlab)))
+	}
+	from := len(m.slab)
+	all := appendUnion(m.slab, a, b)
+	m.a, m.b = a, b
+	switch len(all) - from {
+	case len(a):
+		m.out = a
+	case len(b):
+		m.out = b
+	default:
+		m.slab, m.out = all, all[from:len(all):len(all)]
+	}
 	return m.out
 }
 
 // UnionStarts merges two rising lists. It returns one of them, not a copy, where that
 // holds the other.
 func UnionStarts(a, b []uint16) []uint16 {
-	out := make([]uint16, 0, len(a)+len(b))
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		switch {
-		case j == len(b) || i < len(a) && a[i] < b[j]:
-			out, i = append(out, a[i]), i+1
-		case i == len(a) || b[j] < a[i]:
-			out, j = append(out, b[j]), j+1
-		default:
-			out, i, j = append(out, a[i]), i+1, j+1
-		}
-	}
+	out := appendUnion(make([]uint16, 0, len(a)+len(b)), a, b)
 	switch len(out) {
 	case len(a):
 		return a
@@ -92,6 +102,28 @@ func UnionStarts(a, b []uint16) []uint16 {
 		return b
 	}
 	return out
+}
+
+// appendUnion merges two rising lists behind out, which has room for both. Which of
+// them comes next nobody can guess, so the loop has no branch for it.
+func appendUnion(out, a, b []uint16) []uint16 {
+	n := len(out)
+	out = out[:n+len(a)+len(b)]
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		x, y := a[i], b[j]
+		out[n] = min(x, y)
+		n++
+		if x <= y {
+			i++
+		}
+		if y <= x {
+			j++
+		}
+	}
+	n += copy(out[n:], a[i:])
+	n += copy(out[n:], b[j:])
+	return out[:n]
 }
 
 // Diverged is a part of the ring where two shapes differ, between two boundaries

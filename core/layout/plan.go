@@ -103,12 +103,11 @@ func Midpoint(r Range) (cut uint16, ok bool) {
 // pieces is cut by one explicit split, and buckets change in the same mutation.
 // Errors wrap [ErrNoRing], [ErrProfile] or [ErrNotFiner].
 func Plan(l *Layout, target Shape) ([]Op, error) {
-	local, err := ShapeOf(l)
-	if err != nil {
+	if err := l.checkShape(); err != nil {
 		return nil, err
 	}
-	if local.Profile != target.Profile {
-		return nil, fmt.Errorf("%w: %s and %s", ErrProfile, local.Profile, target.Profile)
+	if l.profile != target.Profile {
+		return nil, fmt.Errorf("%w: %s and %s", ErrProfile, l.profile, target.Profile)
 	}
 	var ops []Op
 	made := planner{target: target}
@@ -119,17 +118,18 @@ func Plan(l *Layout, target Shape) ([]Op, error) {
 		}
 		first := j
 		for j < target.Len() && target.Starts[j] <= seg.Range.End {
-			if len(local.Buckets[i]) > 0 && !holds(target.Buckets[j], local.Buckets[i]) &&
+			if len(seg.Buckets) > 0 && !holds(target.Buckets[j], seg.Buckets) &&
 				!mutant.On(mutant.BucketsLowered) {
 				return nil, fmt.Errorf("%w: segment at %d lacks buckets of %d", ErrNotFiner, target.Starts[j], seg.ID)
 			}
 			j++
 		}
-		if j-first == 1 && sameStarts(local.Buckets[i], target.Buckets[first]) {
+		if j-first == 1 && sameStarts(seg.Buckets, target.Buckets[first]) {
 			continue
 		}
 		if ops == nil {
 			ops = make([]Op, 0, len(l.ring)-i)
+			made.parents, made.children = make([]uint64, 0, len(l.ring)-i), make([]Child, 0, target.Len()-first)
 		}
 		ops = append(ops, made.replace(seg, first, j))
 	}
@@ -145,9 +145,6 @@ type planner struct {
 
 // replace returns the operation that makes target's segments first..end-1 of seg.
 func (p *planner) replace(seg *Segment, first, end int) Op {
-	if p.children == nil {
-		p.parents, p.children = make([]uint64, 0, len(p.target.Starts)), make([]Child, 0, p.target.Len()-first)
-	}
 	p.parents = append(p.parents, seg.ID)
 	from := len(p.children)
 	kept := true
@@ -171,15 +168,12 @@ func (p *planner) replace(seg *Segment, first, end int) Op {
 // holds says whether every start of sub is one of list.
 func holds(list, sub []uint16) bool {
 	i := 0
-	for _, b := range sub {
-		for i < len(list) && list[i] < b {
+	for k := 0; k < len(list) && i < len(sub); k++ {
+		if list[k] == sub[i] {
 			i++
 		}
-		if i == len(list) || list[i] != b {
-			return false
-		}
 	}
-	return true
+	return i == len(sub)
 }
 
 // Apply returns the layout after ops, at the next epoch. New segments get ids

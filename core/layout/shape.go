@@ -30,17 +30,27 @@ type Shape struct {
 
 // ShapeOf returns the shape of l's active segments. The error wraps [ErrNoRing].
 func ShapeOf(l *Layout) (Shape, error) {
-	if !l.HasRing() {
-		return Shape{}, fmt.Errorf("%w: segments: some active ones are legacy", ErrNoRing)
+	if err := l.checkShape(); err != nil {
+		return Shape{}, err
 	}
 	s := Shape{Profile: l.profile, Starts: make([]uint16, len(l.ring)), Buckets: make([][]uint16, len(l.ring))}
 	for i, seg := range l.ring {
-		if !seg.BucketsKnown {
-			return Shape{}, fmt.Errorf("%w: segments.%d: its buckets are not known", ErrNoRing, seg.ID)
-		}
 		s.Starts[i], s.Buckets[i] = seg.Range.Start, seg.Buckets
 	}
 	return s, nil
+}
+
+// checkShape says why l has no shape, or nil.
+func (l *Layout) checkShape() error {
+	if !l.HasRing() {
+		return fmt.Errorf("%w: segments: some active ones are legacy", ErrNoRing)
+	}
+	for _, seg := range l.ring {
+		if !seg.BucketsKnown {
+			return fmt.Errorf("%w: segments.%d: its buckets are not known", ErrNoRing, seg.ID)
+		}
+	}
+	return nil
 }
 
 // NewShape checks what a peer says of its shape. Errors wrap [ErrInvalid] and
