@@ -7,9 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/reports
 make -s lib
-codec_tags= # the library's codecs, not Go's
-# shellcheck source=/dev/null
-[ ! -f build/codecs.sh ] || . build/codecs.sh
+# shellcheck source=build/codecs.sh
+. build/codecs.sh # the library's codecs
 go build -tags "${TAGS-},$codec_tags" -o build/lib/bench-core ./benchmarks/cmd/core
 # liblz4, the peer, is looked for when it runs.
 "${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude -o build/lib/bench-native benchmarks/native/*.c \
