@@ -42,6 +42,19 @@ go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}
     cat "$dir"/LICENSE* 2>/dev/null || { echo "dist.sh: $path has no licence file" >&2 && exit 1; }
     echo
 done >"$out/THIRD-PARTY-LICENSES"
+# The library also holds C codecs, from static libraries whose notices Debian keeps beside them. All three are used
+# under their BSD or MIT terms; what a notice says of tools and tests is not in the library.
+# shellcheck source=build/codecs.sh
+. build/codecs.sh
+if [ -n "$codec_tags" ]; then
+    for package in liblz4-dev libzstd-dev libdeflate-dev; do
+        notice=/usr/share/doc/$package/copyright
+        [ -f "$notice" ] || { echo "dist.sh: $notice is missing, and with it the licence of what the library holds" >&2 && exit 1; }
+        printf '==== %s\n\n' "$(dpkg-query -W -f '${source:Package} ${Version}' "$package")"
+        cat "$notice"
+        echo
+    done >>"$out/THIRD-PARTY-LICENSES"
+fi
 cp docs/*.md "$out/doc/"
 
 find "$out" -exec touch -d "$epoch" {} +
