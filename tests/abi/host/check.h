@@ -62,6 +62,7 @@ void check_converge(void);
 void check_exchange(void);
 void check_abuse(void);
 void check_threads(void);
+void check_codecs(void);
 void check_memory(void);
 void check_storm(void);
 
