@@ -20,6 +20,31 @@
 // Coders are pooled, start no goroutines, and all functions may be called from
 // any number of threads at once.
 //
+// # Which coders
+//
+// Without the build tag nativecodecs, or without cgo, all coders are Go's. With
+// it, which is how the native library is built:
+//
+//	         encodes                        decodes                    per coder in use
+//	lz4      liblz4, acceleration 1         pierrec, as fast           16 KiB of the stack
+//	zlib     libdeflate, level 5            libdeflate, else klauspost 0.7 MiB to encode; to decode the input (to 8 MiB)
+//	zstd     libzstd, level 1, other tables libzstd, else klauspost    0.5 MiB to encode, 0.1 MiB to decode
+//	snappy   s2, for snappy readers         golang                     none
+//
+// Chosen by measurement: the fastest whose output is at most 3 % above what
+// Pulsar's Java client makes of JSON bodies. Where that is asked of repetitive
+// text too, snappy (32 % above) and zlib (5 %) miss it. lz4's acceleration 2
+// saves a tenth of the time, and misses it there and at 64 KiB a message.
+// The memory of a coder is C's, outside the Go heap and its limit; it is given
+// back some time after the coder was last used. No call allocates.
+//
+// Which bytes are accepted does not depend on the build: what a C library does
+// not take, or is not asked, Go's reader decides. The exception are zlib streams
+// that no writer makes and that libdeflate takes where Go, like zlib, does not:
+// one that uses a code which its Huffman tree, having one code only, leaves
+// unused; and one whose last block goes on where a flush seems to end it, so
+// that the bytes which then complete it (1, 0, 0, 255, 255) are read as its data.
+//
 // Source: CompressionCodec* of pulsar-common, PulsarApi.proto CompressionType.
 package codec
 
