@@ -11,7 +11,7 @@ rm -rf build/data/bench-e2e
 trap 'rm -rf build/data/bench-e2e' EXIT
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
 read -ra opts <<<"${E2E_OPTS:-}"
-"$java" -Xms4g -Xmx4g -XX:MaxDirectMemorySize=6g -XX:+UseG1GC -Djava.util.logging.config.file=/dev/null \
+"$java" -Xms4g -Xmx4g -XX:MaxDirectMemorySize=8g -XX:+UseG1GC -Djava.util.logging.config.file=/dev/null \
     -Dio.netty.tryReflectionSetAccessible=true -Dpulsar.allocator.pooled=true \
     -Dio.netty.leakDetectionLevel=disabled -Dgeorep.nar.dir=java-shim/nar/target/plugins "${opts[@]}" \
     -cp "java-shim/bench/target/classes:$(cat java-shim/bench/target/classpath)" \

@@ -3,6 +3,8 @@ package georep.bench.e2e;
 
 import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -51,7 +53,13 @@ final class Drain {
     private static Result measure(Route route, long batches) throws Exception {
         double all = (double) batches * route.entriesPerEntry();
         long called = System.nanoTime();
-        route.start();
+        CompletableFuture<Void> started = CompletableFuture.runAsync(() -> { // the call may return when all is over
+            try {
+                route.start();
+            } catch (Exception e) {
+                throw new CompletionException(e);
+            }
+        });
         await(route, "nothing is read", called, route::reads);
         ThreadTimes threads = THREADS ? new ThreadTimes() : null;
         long t = System.nanoTime();
@@ -59,6 +67,7 @@ final class Drain {
         await(route, "not everything arrives", called, () -> route.arrived() >= all);
         double seconds = (System.nanoTime() - t) / 1e9;
         double cpuSeconds = (OS.getProcessCpuTime() - cpu) / 1e9;
+        started.get(PATIENCE_NANOS, TimeUnit.NANOSECONDS);
         if (threads != null) {
             System.err.println(route.getClass().getSimpleName() + ": " + threads);
         }

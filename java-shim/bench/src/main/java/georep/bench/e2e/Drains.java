@@ -63,6 +63,11 @@ final class Drains {
         rows(report);
     }
 
+    /** Raw MB/s, the median. */
+    double rate(Kind k) {
+        return Paired.quantile(results.get(k).stream().map(Drain.Result::rate).toList(), 0.5);
+    }
+
     private Route route(Kind k, PulsarClient atA, PulsarClient atB) throws Exception {
         return switch (k) {
             case VERBATIM -> GeorepRoute.verbatim(pair, entries);

@@ -12,6 +12,8 @@ import org.apache.pulsar.client.api.CompressionType;
  */
 public final class EndToEnd {
     private static final int ROUNDS = 7;
+    /** Stands for what a drain would have told. */
+    private static final double MB_PER_SECOND = 600;
 
     private EndToEnd() {
     }
@@ -41,13 +43,22 @@ public final class EndToEnd {
         Pair pair = new Pair(Path.of(System.getProperty("bench.data", "build/data/bench-e2e")));
         Corpus corpus = new Corpus();
         int rounds = Integer.getInteger("bench.rounds", ROUNDS);
-        List<String> parts = list("bench.parts", "drain");
-        for (String name : list("bench.codecs", "lz4")) {
-            CompressionType codec = CompressionType.valueOf(name.toUpperCase(Locale.ROOT));
-            Entries entries = new Entries(pair, corpus, codec);
-            if (parts.contains("drain")) {
-                new Drains(pair, entries).run(rounds, report);
+        List<String> parts = list("bench.parts", "drain,latency,beside");
+        Entries lz4 = new Entries(pair, corpus, CompressionType.LZ4);
+        double max = MB_PER_SECOND;
+        if (parts.contains("drain")) {
+            for (String name : list("bench.codecs", "none,lz4,zstd")) {
+                CompressionType codec = CompressionType.valueOf(name.toUpperCase(Locale.ROOT));
+                Drains d = new Drains(pair, codec == lz4.codec ? lz4 : new Entries(pair, corpus, codec));
+                d.run(rounds, report);
+                max = codec == lz4.codec ? d.rate(Drains.Kind.VERBATIM) : max;
             }
+        }
+        if (parts.contains("latency")) {
+            new Latency(pair, lz4).run(rounds, report);
+        }
+        if (parts.contains("beside")) {
+            new Beside(pair, lz4).run(rounds, max, report);
         }
     }
 

@@ -38,7 +38,7 @@ final class Publisher {
             return "bench";
         }
     };
-    private long next;
+    private volatile long next; // one thread publishes
 
     /** Begins behind so many batches of each segment. */
     Publisher(List<PersistentTopic> segments, Entries entries, long behind) {

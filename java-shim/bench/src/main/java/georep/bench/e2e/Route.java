@@ -50,7 +50,7 @@ abstract class Route implements AutoCloseable {
         return null;
     }
 
-    /** Begins to carry; returns at once. */
+    /** Begins to carry; may have begun before it returns. */
     abstract void start() throws Exception;
 
     /** How many entries of the backlog, or entries' worth of messages, are stored at B. */
