@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build nativecodecs && cgo
+
 package codec
 
 import "encoding/binary"
