@@ -50,7 +50,7 @@ func (r *Row) Missed() bool { return r.Target != nil && *r.Ratio < *r.Target }
 // Of returns a pointer to a number, for a row's fields.
 func Of[T any](v T) *T { return &v }
 
-var names = regexp.MustCompile(`^[a-f]/[A-Za-z0-9][A-Za-z0-9./_+-]*$`)
+var names = regexp.MustCompile(`^[a-f]/[!-~]+( [!-~]+)*$`)
 
 // Check returns what is wrong with the row, or nil.
 func (r *Row) Check() error {
@@ -59,7 +59,7 @@ func (r *Row) Check() error {
 	}
 	switch {
 	case !names.MatchString(r.Name):
-		return bad("name: a letter a to f, a slash, then letters, digits and . / _ + -")
+		return bad("name: a letter a to f, a slash, then text without blanks at its ends")
 	case r.Unit == "":
 		return bad("no unit")
 	case r.Ours == nil && r.Note == "":

@@ -19,6 +19,7 @@ func TestParseRefuses(t *testing.T) {
 		{"NaN as Java writes it", `[{"name": "a/x", "unit": "us", "ours": "NaN"}]`, `row 0 "a/x": json: cannot unmarshal string`},
 		{"second row", `[{"name": "a/x", "unit": "us", "ours": 1}, {"name": "a/y", "ours": 1}]`, `row "a/y": no unit`},
 		{"other table", `[{"name": "g/x", "unit": "us", "ours": 1}]`, `row "g/x": name`},
+		{"blank", `[{"name": "a/x ", "unit": "us", "ours": 1}]`, `row "a/x ": name`},
 		{"nothing measured", `[{"name": "a/x", "unit": "us"}]`, `row "a/x": neither ours nor a note`},
 		{"target without ratio", `[{"name": "a/x", "unit": "us", "ours": 1, "target": 2}]`, `row "a/x": a target, but no ratio`},
 		{"peer without name", `[{"name": "a/x", "unit": "us", "ours": 1, "peer": 2, "ratio": 2}]`, `row "a/x": peer, peerName and ratio`},

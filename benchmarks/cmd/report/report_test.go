@@ -83,8 +83,10 @@ a/x              us                       1     3      3                    5.0%
 a/y              B                    70000                                                       12 B
 c/a              us                       1     1      1    0.87      ok    5.0%       7                p
 c/b              us                       1   0.5    0.5    0.87  MISSED    5.0%       7                p
-e/idle/layouts   % of a core/cluster                                                                    not measured here: make bench-converge
-e/idle/segments  us/segment/s                                                                           not measured here: make bench-idle
+e/idle/layouts   % of a core/cluster                                                                    [1]
+e/idle/segments  us/segment/s                                                                           [2]
+[1] not measured here: make bench-converge
+[2] not measured here: make bench-idle
 
 bench ok: 6 rows, 2 with a target, 1 missed: c/b
 `

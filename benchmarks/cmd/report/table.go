@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,11 +16,21 @@ var heads = []string{"name", "unit", "ours", "peer", "ratio", "target", "", "spr
 
 const textColumns = 2 // from the left; the rest are numbers, but for the last
 
-// printTable prints the rows, aligned: text to the left, numbers to the right.
+// printTable prints the rows, aligned: text to the left, numbers to the right. Notes
+// stand below, each once.
 func printTable(out io.Writer, rows []row.Row) {
 	lines := [][]string{heads}
+	var notes []string
 	for i := range rows {
-		lines = append(lines, cells(&rows[i]))
+		mark := ""
+		if n := rows[i].Note; n != "" {
+			at := slices.Index(notes, n)
+			if at < 0 {
+				at, notes = len(notes), append(notes, n)
+			}
+			mark = fmt.Sprintf("[%d]", at+1)
+		}
+		lines = append(lines, cells(&rows[i], mark))
 	}
 	width := make([]int, len(heads))
 	for _, l := range lines {
@@ -43,9 +54,12 @@ func printTable(out io.Writer, rows []row.Row) {
 		}
 		fmt.Fprintln(out, strings.TrimRight(b.String(), " "))
 	}
+	for i, n := range notes {
+		fmt.Fprintf(out, "[%d] %s\n", i+1, n)
+	}
 }
 
-func cells(r *row.Row) []string {
+func cells(r *row.Row, mark string) []string {
 	state, spread, rounds, size := "", "", "", ""
 	switch {
 	case r.Missed():
@@ -64,10 +78,7 @@ func cells(r *row.Row) []string {
 	} else if r.OursOutBytes != nil {
 		size = fmt.Sprintf("%d B", *r.OursOutBytes)
 	}
-	about := r.PeerName
-	if r.Note != "" {
-		about = strings.TrimPrefix(about+"; "+r.Note, "; ")
-	}
+	about := strings.TrimSpace(r.PeerName + " " + mark)
 	return []string{r.Name, r.Unit, number(r.Ours), number(r.Peer), number(r.Ratio), number(r.Target), state, spread,
 		rounds, size, about}
 }
