@@ -18,9 +18,9 @@ type product [8][16]uint32
 
 func makeShifts() *[shiftLevels][256]product {
 	t := new([shiftLevels][256]product)
-	step, power := uint32(1)<<(31-8), uint32(0) // x^8
+	step := uint32(1) << (31 - 8) // x^8
 	for k := range t {
-		power = 1 << 31
+		power := uint32(1) << 31
 		for d := range t[k] {
 			t[k][d].set(power)
 			power = multiply(power, step)
