@@ -13,6 +13,4 @@ func decodeZlib(out, src []byte) (int, error) { return goDecodeZlib(out, src) }
 
 func encodeZlib(dst, src []byte) ([]byte, error) { return goEncodeZlib(dst, src) }
 
-func decodeZstd(out, src []byte) (int, error) { return goDecodeZstd(out, src) }
-
 func encodeZstd(dst, src []byte) ([]byte, error) { return goEncodeZstd(dst, src) }

@@ -48,9 +48,10 @@ var zstdEncoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// goDecodeZstd decodes into out, an empty slice whose capacity is the limit, and
-// returns the number of bytes.
-func goDecodeZstd(out, src []byte) (int, error) {
+// decodeZstd decodes into out, an empty slice whose capacity is the limit, and
+// returns the number of bytes. It is the Go reader in every build: libzstd 1.5.4
+// takes a block whose literals are not used up, which Java and Go refuse.
+func decodeZstd(out, src []byte) (int, error) {
 	v := zstdDecoders.Get()
 	d, ok := v.(*zstd.Decoder)
 	if !ok {

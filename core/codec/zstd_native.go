@@ -10,7 +10,7 @@ package codec
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
-// Both coders live in one block of memory that they never leave: nothing is allocated per call.
+// The encoder lives in one block of memory that it never leaves: nothing is allocated per call.
 static void *georep_zstd_encoder(void **memory, ZSTD_compressionParameters p) {
 	size_t size = ZSTD_estimateCCtxSize_usingCParams(p);
 	ZSTD_CCtx *c = (*memory = malloc(size)) == NULL ? NULL : ZSTD_initStaticCCtx(*memory, size);
@@ -23,24 +23,14 @@ static void *georep_zstd_encoder(void **memory, ZSTD_compressionParameters p) {
 		if (ZSTD_isError(ZSTD_CCtx_setParameter(c, set[i].name, (int)set[i].value))) c = NULL;
 	return c;
 }
-static void *georep_zstd_decoder(void **memory) {
-	size_t size = ZSTD_estimateDCtxSize();
-	return (*memory = malloc(size)) == NULL ? NULL : ZSTD_initStaticDCtx(*memory, size);
-}
-// What they return: the size, or 0 for an error. No frame has 0 bytes, and no frame of 0 bytes is asked for.
+// The size of the frame, or 0 for an error.
 static size_t georep_zstd_encode(void *c, int match, void *out, size_t room, const void *in, size_t n) {
 	size_t written = ZSTD_CCtx_setParameter(c, ZSTD_c_minMatch, match);
 	if (!ZSTD_isError(written)) written = ZSTD_compress2(c, out, room, in, n);
 	return ZSTD_isError(written) ? 0 : written;
 }
-static size_t georep_zstd_decode(void *d, void *out, size_t room, const void *in, size_t n) {
-	size_t written = ZSTD_decompressDCtx(d, out, room, in, n);
-	return ZSTD_isError(written) ? 0 : written;
-}
 #cgo noescape georep_zstd_encode
 #cgo nocallback georep_zstd_encode
-#cgo noescape georep_zstd_decode
-#cgo nocallback georep_zstd_decode
 */
 import "C"
 
@@ -71,62 +61,32 @@ const (
 	longInput  = 64 << 10 // bytes
 )
 
-// nativeCoder is one of zstd's coders, and the memory that it lies in.
-type nativeCoder struct{ context, memory unsafe.Pointer }
-
-func newNativeCoder(context, memory unsafe.Pointer) *nativeCoder {
-	c := &nativeCoder{context, memory}
-	runtime.AddCleanup(c, func(memory unsafe.Pointer) { C.free(memory) }, memory)
-	return c
-}
+// nativeEncoder is an encoder, and the memory that it lies in.
+type nativeEncoder struct{ context, memory unsafe.Pointer }
 
 var nativeEncoders = sync.Pool{New: func() any {
-	var memory unsafe.Pointer
-	context := C.georep_zstd_encoder(&memory, nativeZstd)
-	return newNativeCoder(context, memory)
-}}
-
-var nativeDecoders = sync.Pool{New: func() any {
-	var memory unsafe.Pointer
-	context := C.georep_zstd_decoder(&memory)
-	return newNativeCoder(context, memory)
+	e := new(nativeEncoder)
+	e.context = C.georep_zstd_encoder(&e.memory, nativeZstd)
+	runtime.AddCleanup(e, func(memory unsafe.Pointer) { C.free(memory) }, e.memory)
+	return e
 }}
 
 // encodeZstd appends one frame with its content size in the header.
 func encodeZstd(dst, src []byte) ([]byte, error) {
 	base, bound := len(dst), Zstd.Bound(len(src))
 	dst = slices.Grow(dst, bound)
-	c := nativeEncoders.Get().(*nativeCoder)
+	e := nativeEncoders.Get().(*nativeEncoder)
 	n, match := C.size_t(0), C.int(longMatch)
 	if len(src) < longInput {
 		match = shortMatch
 	}
-	if c.context != nil {
-		n = C.georep_zstd_encode(c.context, match, unsafe.Pointer(unsafe.SliceData(dst[base:base+bound])), C.size_t(bound),
+	if e.context != nil {
+		n = C.georep_zstd_encode(e.context, match, unsafe.Pointer(unsafe.SliceData(dst[base:base+bound])), C.size_t(bound),
 			unsafe.Pointer(unsafe.SliceData(src)), C.size_t(len(src)))
 	}
-	nativeEncoders.Put(c)
+	nativeEncoders.Put(e)
 	if n == 0 { // no memory
 		return goEncodeZstd(dst[:base], src)
 	}
 	return dst[:base+int(n)], nil
-}
-
-// decodeZstd decodes as goDecodeZstd does, which decides about all that is not
-// plain or that libzstd refuses.
-func decodeZstd(out, src []byte) (int, error) {
-	want := cap(out)
-	if want > 0 && plainFrame(src, want) {
-		c := nativeDecoders.Get().(*nativeCoder)
-		n := C.size_t(0)
-		if c.context != nil {
-			n = C.georep_zstd_decode(c.context, unsafe.Pointer(unsafe.SliceData(out)), C.size_t(want),
-				unsafe.Pointer(unsafe.SliceData(src)), C.size_t(len(src)))
-		}
-		nativeDecoders.Put(c)
-		if int(n) == want {
-			return want, nil
-		}
-	}
-	return goDecodeZstd(out, src)
 }
