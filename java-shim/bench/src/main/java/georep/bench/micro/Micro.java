@@ -25,6 +25,7 @@ public final class Micro {
     private static final String[] CONTENTS = {"json", "random"};
     private static final String[] PAYLOADS = {"1KiB", "64KiB", "1MiB"};
     private static final String[] PATHS = {"window", "place", "wire", "peer"};
+    private static final int WARM_UP_TURNS = 3;
     private static final String[] NOTES = {"the whole talk with the core: offers, sends, acknowledgements, deletes",
         "fit check and new header alone", "window, and SEND commands as the plugin makes them; so does the peer"};
     private static final String HEAP = "Java heap only";
@@ -82,13 +83,13 @@ public final class Micro {
     /** All of it once, so that the first cell meets the same compiled code as the last. */
     private void warmUp() {
         for (String cell : cells()) {
-            rounds.warmUp(RebatchBench.class, cell, "ours", "peer");
+            rounds.warmUp(1, RebatchBench.class, cell, "ours", "peer");
         }
     }
 
     private void rebatch() {
         for (String cell : cells()) {
-            rounds.warmUp(RebatchBench.class, cell, "ours", "peer");
+            rounds.warmUp(WARM_UP_TURNS, RebatchBench.class, cell, "ours", "peer");
             double[][] s = rounds.alternate(RebatchBench.class, cell, false, "ours", "peer");
             RebatchCell c = RebatchCell.of(cell);
             String name = "a/" + cell;
@@ -106,8 +107,7 @@ public final class Micro {
             if (!wanted.test("b/" + payload)) {
                 continue;
             }
-            rounds.warmUp(VerbatimBench.class, payload, PATHS);
-            rounds.warmUp(VerbatimBench.class, payload, PATHS);
+            rounds.warmUp(WARM_UP_TURNS, VerbatimBench.class, payload, PATHS);
             double[][] s = rounds.alternate(VerbatimBench.class, payload, false, PATHS);
             for (int i = 0; i < PATHS.length - 1; i++) {
                 String name = "b/" + payload + "/" + PATHS[i];

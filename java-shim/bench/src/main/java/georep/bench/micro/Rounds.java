@@ -28,10 +28,12 @@ final class Rounds {
         return rounds;
     }
 
-    /** Each method once, thrown away. */
-    void warmUp(Class<?> bench, String cell, String... methods) {
-        for (String m : methods) {
-            run(bench, cell, m, false);
+    /** Each method so many times, thrown away. */
+    void warmUp(int turns, Class<?> bench, String cell, String... methods) {
+        for (int i = 0; i < turns; i++) {
+            for (String m : methods) {
+                run(bench, cell, m, false);
+            }
         }
     }
 
