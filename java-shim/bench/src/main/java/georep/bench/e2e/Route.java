@@ -6,6 +6,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.apache.bookkeeper.mledger.ManagedCursor;
+import org.apache.bookkeeper.mledger.impl.ManagedCursorImpl;
 import org.apache.pulsar.broker.service.persistent.PersistentTopic;
 
 /** A topic on A, one on B, and what carries entries over once it is started. */
@@ -30,11 +31,12 @@ abstract class Route implements AutoCloseable {
         return 0;
     }
 
-    /** Whether an entry has been read since the backlog was made. */
+    /** Whether an entry of the backlog has been read, or been asked for: a bookie may read much before it answers. */
     final boolean reads() {
         for (PersistentTopic t : from) {
             ManagedCursor c = find(t);
-            if (c != null && c.getNumberOfEntries() < t.getManagedLedger().getNumberOfEntries() - primed()) {
+            if (c instanceof ManagedCursorImpl m && (m.getPendingReadOpsCount() > 0
+                    || c.getNumberOfEntries() < t.getManagedLedger().getNumberOfEntries() - primed())) {
                 return true;
             }
         }
