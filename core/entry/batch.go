@@ -2,6 +2,8 @@
 
 package entry
 
+import "encoding/binary"
+
 // minMessage is the size of the smallest message in a batch: its size field and
 // a SingleMessageMetadata that holds payload_size alone.
 const minMessage = 4 + 2
@@ -49,12 +51,14 @@ func (r *BatchReader) Next(m *Message) bool {
 		return false
 	}
 	start := r.pos
-	size, err := readSize(r.payload, start, "single message metadata size")
-	if err != nil {
-		r.err = err
+	body := len(r.payload) + 1
+	if body-start > 4 {
+		body = start + 4 + int(binary.BigEndian.Uint32(r.payload[start:]))
+	}
+	if body > len(r.payload) {
+		_, r.err = readSize(r.payload, start, "single message metadata size")
 		return false
 	}
-	body := start + 4 + size
 	m.Meta = r.payload[start+4 : body : body]
 	if err := m.Single.Parse(m.Meta); err != nil {
 		r.err = shifted(err, start+4)
