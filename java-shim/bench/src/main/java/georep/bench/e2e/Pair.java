@@ -24,7 +24,8 @@ import org.apache.pulsar.client.impl.PulsarClientImpl;
  * back, so that nobody has to read and drop at B what has just come.
  */
 final class Pair {
-    static final String BOOKIES = "one bookie per cluster, DbLedgerStorage, journal written and synced";
+    static final String BOOKIES = "one bookie per cluster, DbLedgerStorage, journal written and "
+            + "synced";
     /** Scalable topics; replicates by Georep. */
     static final String GEOREP = "bench/georep";
     /** Replicates nowhere. */
@@ -61,6 +62,7 @@ final class Pair {
         c.setLedgerStorageClass(DbLedgerStorage.class.getName());
         c.setProperty(DbLedgerStorage.WRITE_CACHE_MAX_SIZE_MB, 256);
         c.setProperty(DbLedgerStorage.READ_AHEAD_CACHE_MAX_SIZE_MB, 512);
+        c.setReadBufferBytes(4096); // as Pulsar's bookkeeper.conf has it
         c.setJournalWriteData(true);
         c.setJournalSyncData(true);
         c.setMaxJournalSizeMB(256);
