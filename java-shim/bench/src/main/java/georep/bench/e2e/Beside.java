@@ -33,7 +33,8 @@ final class Beside {
     /** {@code max}: raw MB/s of a verbatim drain. */
     void run(int rounds, double max, Report report) throws Exception {
         pair.budget(BUDGET);
-        try (GeorepRoute x = GeorepRoute.verbatim(pair, entries); GeorepRoute y = GeorepRoute.straddling(pair, entries)) {
+        try (GeorepRoute x = GeorepRoute.verbatim(pair, entries);
+                GeorepRoute y = GeorepRoute.straddling(pair, entries)) {
             long behind = y.primed();
             Publisher p = new Publisher(y.from, entries, behind);
             for (long bytes = 0; bytes < BACKLOG * (rounds + 1); bytes += Corpus.RAW) {

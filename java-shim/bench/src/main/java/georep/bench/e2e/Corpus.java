@@ -40,7 +40,8 @@ final class Corpus {
             for (int s = 0; s < SEGMENTS; s++) {
                 for (int m = 0; m < BATCH; m++) {
                     byte[] value = value(r, i * BATCH + m);
-                    messages[s][i][m] = new Message(keys[s][r.nextInt(KEYS)], value, crc(Unpooled.wrappedBuffer(value)));
+                    messages[s][i][m] = new Message(keys[s][r.nextInt(KEYS)], value,
+                            crc(Unpooled.wrappedBuffer(value)));
                 }
             }
         }

@@ -10,9 +10,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * One backlog that goes over: published while nothing carries, then started. What happens before the first entry is read
- * from A's log is the start-up; what is measured is from there until the last is stored at B. (Not from the first one
- * that is stored there: some read all of a backlog before.)
+ * One backlog that goes over: published while nothing carries, then started. What happens before the first entry is
+ * asked for is the start-up; what is measured is from there until the last is stored at B. (Not from the first that is
+ * stored there: some read all of a backlog before.)
  */
 final class Drain {
     private static final OperatingSystemMXBean OS =

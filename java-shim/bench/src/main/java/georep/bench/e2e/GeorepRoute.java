@@ -12,7 +12,7 @@ import java.util.Map;
 import org.apache.pulsar.client.admin.PulsarAdminException.NotFoundException;
 import org.apache.pulsar.common.naming.TopicName;
 
-/** A scalable topic and Georep. With as many segments at B all goes verbatim; else each entry lies across a boundary. */
+/** A scalable topic and Georep. With as many segments at B all goes verbatim; else each entry straddles a boundary. */
 final class GeorepRoute extends Route {
     /** One boundary of five segments lies in each of four. */
     private static final int STRADDLING = Corpus.SEGMENTS + 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.bench.e2e;
 
-import georep.it.Cluster;
+import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -10,6 +10,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
+import org.apache.pulsar.broker.service.persistent.PersistentTopic;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.Message;
 import org.apache.pulsar.client.api.MessageIdAdv;
@@ -19,7 +20,6 @@ import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.client.impl.conf.ConsumerConfigurationData;
 import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
-import org.apache.pulsar.broker.service.persistent.PersistentTopic;
 
 /**
  * An application's producers on A and its consumers at the other end, one for each segment. A batch is due at a time
@@ -90,7 +90,7 @@ final class Line implements AutoCloseable {
             w.to.recordValue(Math.min(MAX_NANOS, Math.max(0, now - due)));
         }
         Corpus.Message want = corpus.batch(segment, batch)[(int) (n % Corpus.BATCH)];
-        if (!want.key().equals(m.getKey()) || Corpus.crc(io.netty.buffer.Unpooled.wrappedBuffer(m.getData()))
+        if (!want.key().equals(m.getKey()) || Corpus.crc(Unpooled.wrappedBuffer(m.getData()))
                 != want.crc()) {
             wrong.compareAndSet(null, c.getTopic() + ": message " + n + " is not A's");
         }

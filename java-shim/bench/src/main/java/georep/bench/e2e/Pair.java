@@ -57,7 +57,7 @@ final class Pair {
         return ClusterSpec.named(name).bookies(Pair::bookie).apart().with(Pair::broker);
     }
 
-    /** As it is run in production, with caches that hold what four readers have read ahead; entry logs are given back within the run. */
+    /** Caches hold what four readers have read ahead, and entry logs are given back within the run. */
     private static void bookie(ServerConfiguration c) {
         c.setLedgerStorageClass(DbLedgerStorage.class.getName());
         c.setProperty(DbLedgerStorage.WRITE_CACHE_MAX_SIZE_MB, 256);
