@@ -11,6 +11,4 @@ func packLZ4(out, src []byte) (int, error) { return goPackLZ4(out, src) }
 
 func decodeZlib(out, src []byte) (int, error) { return goDecodeZlib(out, src) }
 
-func encodeZlib(dst, src []byte) ([]byte, error) { return goEncodeZlib(dst, src) }
-
 func encodeZstd(dst, src []byte) ([]byte, error) { return goEncodeZstd(dst, src) }

@@ -8,9 +8,6 @@ package codec
 #cgo LDFLAGS: -l:libdeflate.a
 #include <libdeflate.h>
 
-#cgo noescape libdeflate_zlib_compress
-#cgo nocallback libdeflate_zlib_compress
-
 // What both readers say: 1 if exactly the input was read and exactly the output written.
 static int georep_zlib(struct libdeflate_decompressor *d, const void *in, size_t n, void *out, size_t want) {
 	size_t read, written;
@@ -32,14 +29,9 @@ import "C"
 import (
 	"bytes"
 	"runtime"
-	"slices"
 	"sync"
 	"unsafe"
 )
-
-// nativeZlibLevel: on JSON bodies the fastest that stays within 3 % of the size
-// that Java's Deflater makes.
-const nativeZlibLevel = 5
 
 // maxFlushed is the longest completed stream whose memory stays in the pool:
 // above what a broker takes as one message unless told otherwise.
@@ -50,43 +42,16 @@ var (
 	lastBlock = []byte{1, 0, 0, 0xff, 0xff} // what such a stream lacks: a last, empty block
 )
 
-type nativeDeflater struct {
-	c *C.struct_libdeflate_compressor
-}
-
 type nativeInflater struct {
 	d    *C.struct_libdeflate_decompressor
 	done []byte // a flushed stream with its last block
 }
-
-var nativeDeflaters = sync.Pool{New: func() any {
-	d := &nativeDeflater{C.libdeflate_alloc_compressor(nativeZlibLevel)}
-	runtime.AddCleanup(d, func(c *C.struct_libdeflate_compressor) { C.libdeflate_free_compressor(c) }, d.c)
-	return d
-}}
 
 var nativeInflaters = sync.Pool{New: func() any {
 	d := &nativeInflater{d: C.libdeflate_alloc_decompressor()}
 	runtime.AddCleanup(d, func(c *C.struct_libdeflate_decompressor) { C.libdeflate_free_decompressor(c) }, d.d)
 	return d
 }}
-
-// encodeZlib appends a complete stream, as goEncodeZlib does.
-func encodeZlib(dst, src []byte) ([]byte, error) {
-	base, bound := len(dst), Zlib.Bound(len(src))
-	dst = slices.Grow(dst, bound)
-	d := nativeDeflaters.Get().(*nativeDeflater)
-	n := C.size_t(0)
-	if d.c != nil {
-		n = C.libdeflate_zlib_compress(d.c, unsafe.Pointer(unsafe.SliceData(src)), C.size_t(len(src)),
-			unsafe.Pointer(unsafe.SliceData(dst[base:base+bound])), C.size_t(bound))
-	}
-	nativeDeflaters.Put(d)
-	if n == 0 { // no memory
-		return goEncodeZlib(dst[:base], src)
-	}
-	return dst[:base+int(n)], nil
-}
 
 // decodeZlib fills out as goDecodeZlib does, which decides about all that
 // libdeflate does not take.
