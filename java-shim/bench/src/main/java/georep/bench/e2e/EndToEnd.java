@@ -8,7 +8,8 @@ import org.apache.pulsar.client.api.CompressionType;
 
 /**
  * {@code EndToEnd OUT.json}: row d of the benchmarks. Settings are properties: {@code bench.data}, a folder for the
- * bookies; {@code bench.rounds}; {@code bench.codecs} and {@code bench.parts}, both to leave something out.
+ * bookies; {@code bench.rounds}; {@code bench.codecs} and {@code bench.parts}, both to leave something out; {@code
+ * bench.threads}, to tell in the log whose CPU each drain took.
  */
 public final class EndToEnd {
     private static final int ROUNDS = 7;
