@@ -151,14 +151,15 @@ func (w *Window) parse(it *item) {
 }
 
 // find returns the item at pos, or nil. What is new lies behind all others, and
-// what is deleted often right behind the one before.
+// what is deleted often right behind the one before. An entry that was read again
+// lies before the deleted item of its position, so the first one at pos counts.
 func (w *Window) find(pos entry.Position) *item {
 	n := len(w.items)
 	if n == 0 || w.items[n-1].pos.Compare(pos) < 0 {
 		return nil
 	}
 	i := w.found + 1
-	if i >= n || w.items[i].pos != pos {
+	if i >= n || w.items[i].pos != pos || i > 0 && w.items[i-1].pos == pos {
 		i = sort.Search(n, func(i int) bool { return w.items[i].pos.Compare(pos) >= 0 })
 	}
 	w.found = i
