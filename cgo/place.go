@@ -137,7 +137,7 @@ func (p *placer) header(mem []byte, e *C.georep_entry, d *C.georep_decision) []b
 	at, dst := len(mem), p.spare[:0]
 	room := cap(mem) - at
 	// The splicer never grows a slice that has this much room.
-	inPlace := room >= len(p.frame.Metadata)+3*(len(o.Cluster)+len(o.Instance)+len(o.BoundTopic))+512
+	inPlace := room >= len(p.frame.Metadata)+o.NamesBound()+512
 	if inPlace {
 		dst = mem[at:at:cap(mem)]
 	}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.bench.e2e;
 
-import georep.bench.e2e.Paired.Better;
+import georep.bench.Paired;
+import georep.bench.Paired.Better;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

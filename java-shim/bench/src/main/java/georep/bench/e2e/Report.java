@@ -4,6 +4,7 @@ package georep.bench.e2e;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import georep.bench.Paired;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.MathContext;

@@ -4,13 +4,15 @@ package georep.bench.micro;
 import georep.nativelib.Layout;
 import georep.nativelib.Rebatcher;
 import io.netty.buffer.ByteBuf;
+import org.apache.pulsar.client.impl.SendFrame;
 import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
 
 /** Ours: one call into the library, whose parts are sent from the arena that it wrote them to. */
 final class NativeCutter implements Cutter {
     private final Layout destination = Topology.destination();
     private final Rebatcher rebatcher = new Rebatcher(Topology.whole(), true);
-    private final SendFrame frame = new SendFrame();
+    private final SendFrame frame = new SendFrame(1);
+    private long sequence;
     private int room = 64 * 1024;
 
     @Override
@@ -30,7 +32,8 @@ final class NativeCutter implements Cutter {
             ByteBuf header = PulsarByteBufAllocator.DEFAULT.directBuffer(headerLength);
             header.writeBytes(arena, at, headerLength);
             ByteBuf payload = arena.retainedSlice(at + headerLength, rebatcher.payloadLength(i));
-            out.part(rebatcher.segment(i), frame.of(rebatcher.messages(i), header, payload));
+            out.part(rebatcher.segment(i), frame.of(sequence++, rebatcher.messages(i), header, payload));
+            header.release();
         }
         arena.release();
     }

@@ -2,7 +2,8 @@
 package georep.bench.micro;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import java.util.Arrays;
+import georep.bench.Paired;
+import georep.bench.Paired.Better;
 import java.util.Locale;
 
 /**
@@ -23,24 +24,12 @@ record Row(String name, String unit, double ours, double peer, String peerName, 
 
     static Row of(String name, String unit, double[] ours, double[] peer, String peerName, Double target,
                   Long oursOutBytes, Long peerOutBytes, String note) {
-        double[] ratios = new double[ours.length];
-        for (int i = 0; i < ratios.length; i++) {
-            ratios[i] = ours[i] == peer[i] ? 1 : peer[i] / ours[i];
+        Paired p = new Paired(Better.SMALLER);
+        for (int i = 0; i < ours.length; i++) {
+            p.add(ours[i], peer[i]);
         }
-        double middle = quantile(ratios, 0.5);
-        return new Row(name, unit, round(quantile(ours, 0.5)), round(quantile(peer, 0.5)), peerName, round(middle),
-                target, round((quantile(ratios, 0.75) - quantile(ratios, 0.25)) / middle), ours.length, oursOutBytes,
-                peerOutBytes, note);
-    }
-
-    /** Between the two values beside it where it falls between. */
-    static double quantile(double[] values, double q) {
-        double[] sorted = values.clone();
-        Arrays.sort(sorted);
-        double at = q * (sorted.length - 1);
-        int low = (int) at;
-        int high = Math.min(low + 1, sorted.length - 1);
-        return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
+        return new Row(name, unit, round(p.ours()), round(p.peer()), peerName, round(p.ratio()), target,
+                round(p.spread()), p.rounds(), oursOutBytes, peerOutBytes, note);
     }
 
     private static double round(double v) {

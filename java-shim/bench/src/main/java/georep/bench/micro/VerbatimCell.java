@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.pulsar.client.impl.SendFrame;
 import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
 import org.apache.pulsar.common.protocol.ByteBufPair;
 
@@ -23,7 +24,8 @@ final class VerbatimCell {
     final ClassicPath classic = new ClassicPath();
     final WindowPath window;
     final PlacePath place = new PlacePath(BATCH);
-    private final SendFrame frame = new SendFrame();
+    private final SendFrame frame = new SendFrame(1);
+    private long sequence;
 
     private VerbatimCell(String payload) {
         int bytes = Shape.bytes(payload);
@@ -68,6 +70,9 @@ final class VerbatimCell {
                               int payloadLength, int messages) {
         ByteBuf header = PulsarByteBufAllocator.DEFAULT.directBuffer(headerLength);
         header.writeBytes(arena, (int) (headerAddress - arena.memoryAddress()), headerLength);
-        return frame.of(messages, header, entries[index].retainedSlice((int) payloadAt, payloadLength));
+        ByteBufPair wire = frame.of(sequence++, messages, header,
+                entries[index].retainedSlice((int) payloadAt, payloadLength));
+        header.release();
+        return wire;
     }
 }

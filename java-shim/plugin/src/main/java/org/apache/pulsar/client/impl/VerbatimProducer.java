@@ -15,8 +15,6 @@ import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.Schema;
 import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
-import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
-import org.apache.pulsar.common.api.proto.BaseCommand;
 import org.apache.pulsar.common.protocol.ByteBufPair;
 import org.apache.pulsar.common.protocol.Commands;
 import org.apache.pulsar.common.schema.SchemaInfo;
@@ -79,7 +77,7 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
     private final Owner owner;
     private final ArrayDeque<Send> inFlight = new ArrayDeque<>();
     private final ArrayDeque<ByteBufPair> toWrite = new ArrayDeque<>();
-    private final BaseCommand command = new BaseCommand();
+    private final SendFrame frame = new SendFrame(producerId);
     private boolean writing;
     private final CompletableFuture<VerbatimProducer> ready;
     private long nextSequence;
@@ -149,7 +147,7 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
             }
             if (!tooLarge) {
                 Send s = new Send(sendId, nextSequence++, ledger, entry, null);
-                s.wire = frame(s.sequence, messages, header, payload);
+                s.wire = frame.of(s.sequence, messages, header, payload);
                 inFlight.add(s);
                 toWrite.add(s.wire);
                 return true;
@@ -159,19 +157,6 @@ public final class VerbatimProducer extends ProducerImpl<byte[]> {
         owner.outcome(this, sendId, Outcome.TOO_LARGE);
         die(); // what follows must not be stored before it
         return true;
-    }
-
-    private ByteBufPair frame(long sequence, int messages, ByteBuf header, ByteBuf payload) {
-        command.clear().setType(BaseCommand.Type.SEND);
-        command.setSend().setProducerId(producerId).setSequenceId(sequence).setNumMessages(Math.max(1, messages));
-        int commandSize = command.getSerializedSize();
-        int headerSize = header.readableBytes();
-        ByteBuf head = PulsarByteBufAllocator.DEFAULT.buffer(8 + commandSize + headerSize);
-        head.writeInt(4 + commandSize + headerSize + payload.readableBytes());
-        head.writeInt(commandSize);
-        command.writeTo(head);
-        head.writeBytes(header, header.readerIndex(), headerSize);
-        return ByteBufPair.get(head, payload);
     }
 
     /** Writes everything queued in one go on the connection's thread. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package georep.bench.e2e;
+package georep.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import georep.bench.e2e.Paired.Better;
+import georep.bench.Paired.Better;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

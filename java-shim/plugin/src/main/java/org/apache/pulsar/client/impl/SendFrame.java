@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-package georep.bench.micro;
+package org.apache.pulsar.client.impl;
 
 import io.netty.buffer.ByteBuf;
 import org.apache.pulsar.common.allocator.PulsarByteBufAllocator;
 import org.apache.pulsar.common.api.proto.BaseCommand;
 import org.apache.pulsar.common.protocol.ByteBufPair;
 
-/** Puts a header that the core made into a SEND command, as the plugin's producer does. */
-final class SendFrame {
+/** Puts headers that the core made into SEND commands of one producer. Not thread-safe. */
+public final class SendFrame {
     private final BaseCommand command = new BaseCommand();
-    private long sequence;
+    private final long producerId;
 
-    /** Takes both buffers over. */
-    ByteBufPair of(int messages, ByteBuf header, ByteBuf payload) {
+    public SendFrame(long producerId) {
+        this.producerId = producerId;
+    }
+
+    /** Copies the header and takes the payload over. */
+    public ByteBufPair of(long sequence, int messages, ByteBuf header, ByteBuf payload) {
         command.clear().setType(BaseCommand.Type.SEND);
-        command.setSend().setProducerId(1).setSequenceId(sequence++).setNumMessages(Math.max(1, messages));
+        command.setSend().setProducerId(producerId).setSequenceId(sequence).setNumMessages(Math.max(1, messages));
         int commandSize = command.getSerializedSize();
         int headerSize = header.readableBytes();
         ByteBuf head = PulsarByteBufAllocator.DEFAULT.buffer(8 + commandSize + headerSize);
@@ -22,7 +26,6 @@ final class SendFrame {
         head.writeInt(commandSize);
         command.writeTo(head);
         head.writeBytes(header, header.readerIndex(), headerSize);
-        header.release();
         return ByteBufPair.get(head, payload);
     }
 }
