@@ -70,11 +70,13 @@ public final class OriginSession implements AutoCloseable, VerbatimProducer.Owne
 
     /** Sends one entry whose source position is {@code ledger:entry} or {@code ledger:entry:part}. */
     public CompletableFuture<Outcome> sendAsync(String position, String text) {
-        return sendAsync(position, text, false);
+        CompletableFuture<Outcome> f = queue(position, text, false);
+        producer.flush();
+        return f;
     }
 
-    /** The same; a damaged one does not match its checksum. */
-    public CompletableFuture<Outcome> sendAsync(String position, String text, boolean damaged) {
+    /** The same, but it leaves with the next one that is sent; a damaged one does not match its checksum. */
+    public CompletableFuture<Outcome> queue(String position, String text, boolean damaged) {
         String[] p = position.split(":");
         MessageMetadata m = new MessageMetadata().setProducerName("app").setSequenceId(1_000_000)
                 .setPublishTime(System.currentTimeMillis()).setReplicatedFrom(stream.cluster());
@@ -93,7 +95,6 @@ public final class OriginSession implements AutoCloseable, VerbatimProducer.Owne
             waiting.remove(id);
             f.completeExceptionally(new IllegalStateException("session is closed"));
         }
-        producer.flush();
         return f;
     }
 
