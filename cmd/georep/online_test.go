@@ -21,7 +21,7 @@ import (
 )
 
 // broker answers the plugin's GET calls out of testdata/online, keeps what it was
-// asked to change, and refuses every skip but that of 5:17.
+// asked to change, and refuses every skip but that of 5:17 and resets of segment 1 alone.
 type broker struct {
 	t     *testing.T
 	calls []string
@@ -48,6 +48,10 @@ func (b *broker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprint(w, `{"reason": "not parked; parked: 5:17 (malformed)"}`)
 			return
 		}
+		if strings.HasSuffix(path, "/reset-cursor") {
+			answerReset(w, body)
+			return
+		}
 		fmt.Fprint(w, `{"segments":1}`)
 		return
 	}
@@ -68,6 +72,20 @@ func (b *broker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = w.Write(answer)
+}
+
+// answerReset refuses a parent alone, and answers everything else with one plan.
+func answerReset(w http.ResponseWriter, body []byte) {
+	if bytes.Contains(body, []byte(`"segments":[1]`)) {
+		w.WriteHeader(http.StatusConflict)
+		fmt.Fprint(w, `{"reason": "segment 2 has sent to b what follows; reset together: 1, 2"}`)
+		return
+	}
+	plan, err := os.ReadFile("testdata/online/reset-cursor.json")
+	if err != nil {
+		panic(err)
+	}
+	_, _ = w.Write(plan)
 }
 
 // startBroker starts one and makes it the cluster that commands ask.

@@ -3,25 +3,24 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"georep/cmd/georep/internal/adminclient"
 	"georep/core/entry"
-	"georep/core/layout"
 )
 
-func init() { commands = append(commands, newSkip, newPause, newResume, newResetCursor) }
+func init() { commands = append(commands, newSkip, newPause, newResume) }
 
 // operation is a command that changes the replication of a topic to a remote.
 type operation struct {
 	connection
 	call, remote string
-	segment      uint64 // counts where the flag was given
-	toOwner      bool   // with a segment, the call is one of that segment
+	wide         bool // it may be one of a namespace
+	topic        adminclient.Topic
 	done         string
+	print        func(answer []byte) (string, error) // nil: one line with done
 }
 
 const operationHelp = connectionHelp + `
@@ -36,8 +35,12 @@ or remote.`
 func (o *operation) command(c *cobra.Command, arguments func() (map[string]any, error)) *cobra.Command {
 	c.Args = cobra.ExactArgs(1)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		topic, err := adminclient.ParseTopic(args[0])
-		switch {
+		parse := adminclient.ParseTopic
+		if o.wide {
+			parse = adminclient.ParseTarget
+		}
+		var err error
+		switch o.topic, err = parse(args[0]); {
 		case err != nil:
 			return badUsage("%w", err)
 		case o.remote == "":
@@ -51,23 +54,14 @@ func (o *operation) command(c *cobra.Command, arguments func() (map[string]any, 
 		if err != nil {
 			return err
 		}
-		call := o.call
 		values["remote"] = o.remote
-		switch one := c.Flags().Changed("segment"); {
-		case one && o.toOwner:
-			if call, err = segmentCall(c.Context(), client, topic, o.segment, o.call); err != nil {
-				return err
-			}
-		case one:
-			values["segment"] = o.segment
-		}
-		answer, err := client.Operate(c.Context(), topic, call, values)
+		answer, err := client.Operate(c.Context(), o.topic, o.call, values)
 		if err != nil {
 			return refused(err)
 		}
-		text := fmt.Sprintf("%s to %s: %s\n", topic, o.remote, o.done)
-		if o.json {
-			text = reprint(answer, true)
+		text, err := o.text(client, answer)
+		if err != nil {
+			return err
 		}
 		_, err = fmt.Fprint(c.OutOrStdout(), text)
 		return err
@@ -77,21 +71,19 @@ func (o *operation) command(c *cobra.Command, arguments func() (map[string]any, 
 	return c
 }
 
-// segmentCall is the path of a call of one segment, which is known by range and number.
-func segmentCall(ctx context.Context, client *adminclient.Client, t adminclient.Topic, id uint64, call string) (string, error) {
-	b, err := client.Layout(ctx, t)
-	if err != nil {
-		return "", refused(err)
+// text is what a command prints of its answer.
+func (o *operation) text(client *adminclient.Client, answer []byte) (string, error) {
+	switch {
+	case o.json:
+		return reprint(answer, true), nil
+	case o.print == nil:
+		return fmt.Sprintf("%s to %s: %s\n", o.topic, o.remote, o.done), nil
 	}
-	l, err := layout.ParsePulsar(b)
+	text, err := o.print(answer)
 	if err != nil {
 		return "", badInput(client.URL(), err)
 	}
-	s := l.Get(id)
-	if s == nil || s.IsLegacy() {
-		return "", refused(fmt.Errorf("%s has no segment %d that replicates by itself", t, id))
-	}
-	return fmt.Sprintf("segment/%s-%d/%s", s.Range, s.ID, call), nil
+	return text, nil
 }
 
 func nothing() (map[string]any, error) { return map[string]any{}, nil }
@@ -120,7 +112,9 @@ func newResume() *cobra.Command {
 func newSkip() *cobra.Command {
 	o := operation{call: "skip"}
 	var position string
-	c := o.command(&cobra.Command{
+	var segment uint64
+	var c *cobra.Command
+	c = o.command(&cobra.Command{
 		Use:   "skip TOPIC --remote R --position L:E",
 		Short: "Let one parked entry go: it will never arrive at the remote",
 		Long: `Skip releases exactly the parked entry at --position, and nothing else: it is deleted
@@ -136,40 +130,13 @@ it goes on. A position that is not parked is refused.
 			return nil, badUsage("--position: %w", err)
 		}
 		o.done = at.String() + " skipped"
-		return map[string]any{"position": at.String()}, nil
+		values := map[string]any{"position": at.String()}
+		if c.Flags().Changed("segment") {
+			values["segment"] = segment
+		}
+		return values, nil
 	})
 	c.Flags().StringVar(&position, "position", "", "ledger:entry")
-	c.Flags().Uint64Var(&o.segment, "segment", 0, "number of a segment")
-	return c
-}
-
-func newResetCursor() *cobra.Command {
-	o := operation{call: "reset-cursor", toOwner: true}
-	var to string
-	var c *cobra.Command
-	c = o.command(&cobra.Command{
-		Use:   "reset-cursor TOPIC --remote R --to earliest|latest|L:E",
-		Short: "Replicate a topic anew from a position: what arrived before arrives again",
-		Long: `Reset-cursor begins a new generation of the replication of TOPIC to one remote:
-everything from --to on is sent, and stored there again where it was stored before.
-latest leaves out what is stored here and has not been sent.
-` + operationHelp + `
-
-  --to             earliest, latest, or with --segment a position L:E of its log
-  --segment N      this segment only`,
-	}, func() (map[string]any, error) {
-		if to != "earliest" && to != "latest" {
-			if _, err := entry.ParsePosition(to); err != nil {
-				return nil, badUsage("--to: neither earliest nor latest nor ledger:entry: %q", to)
-			}
-			if !c.Flags().Changed("segment") {
-				return nil, badUsage("--to: a ledger belongs to one segment; name it with --segment")
-			}
-		}
-		o.done = "begins anew at " + to
-		return map[string]any{"to": to}, nil
-	})
-	c.Flags().StringVar(&to, "to", "", "earliest, latest or ledger:entry")
-	c.Flags().Uint64Var(&o.segment, "segment", 0, "number of a segment")
+	c.Flags().Uint64Var(&segment, "segment", 0, "number of a segment")
 	return c
 }

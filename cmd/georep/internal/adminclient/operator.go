@@ -26,11 +26,7 @@ func ParseTarget(s string) (Topic, error) {
 // Status returns the plugin's JSON on the replication of a topic, or of every
 // scalable topic of a namespace where t has no name.
 func (c *Client) Status(ctx context.Context, t Topic) ([]byte, error) {
-	path := base + "status/" + url.PathEscape(t.Tenant) + "/" + url.PathEscape(t.Namespace)
-	if t.Name != "" {
-		path = base + "status/" + t.path()
-	}
-	body, _, err := c.get(ctx, path)
+	body, _, err := c.get(ctx, base+"status/"+t.path())
 	return body, err
 }
 
@@ -45,13 +41,28 @@ func (c *Client) Parked(ctx context.Context, t Topic, remote string) ([]byte, er
 	return body, err
 }
 
-// Operate makes a call that changes replication, such as "pause" or
-// "segment/8000-ffff-1/reset-cursor", and returns the plugin's JSON.
+// Bootstrap returns the plugin's JSON on where the replication of a topic began;
+// remote narrows it to one remote cluster where it is not empty.
+func (c *Client) Bootstrap(ctx context.Context, t Topic, remote string) ([]byte, error) {
+	path := base + t.path() + "/bootstrap"
+	if remote != "" {
+		path += "?remote=" + url.QueryEscape(remote)
+	}
+	body, _, err := c.get(ctx, path)
+	return body, err
+}
+
+// Operate makes a call that changes the replication of a topic, such as "pause",
+// or, where t has no name, of a namespace, and returns the plugin's JSON.
 func (c *Client) Operate(ctx context.Context, t Topic, call string, arguments map[string]any) ([]byte, error) {
 	body, err := json.Marshal(arguments)
 	if err != nil {
 		return nil, err
 	}
-	answer, _, err := c.call(ctx, http.MethodPost, base+t.path()+"/"+call, body)
+	path := base + t.path() + "/" + call
+	if t.Name == "" {
+		path = base + call + "/" + t.path()
+	}
+	answer, _, err := c.call(ctx, http.MethodPost, path, body)
 	return answer, err
 }

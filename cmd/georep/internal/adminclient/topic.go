@@ -13,7 +13,7 @@ import (
 	"georep/core/entry"
 )
 
-// Topic is the name of a scalable topic.
+// Topic is the name of a scalable topic, or, where Name is empty, of a namespace.
 type Topic struct{ Tenant, Namespace, Name string }
 
 // ParseTopic reads "topic://tenant/namespace/name" or "tenant/namespace/name".
@@ -27,11 +27,21 @@ func ParseTopic(s string) (Topic, error) {
 	return Topic{p[0], p[1], p[2]}, nil
 }
 
-// String returns "topic://tenant/namespace/name".
-func (t Topic) String() string { return "topic://" + t.Tenant + "/" + t.Namespace + "/" + t.Name }
+// String returns "topic://tenant/namespace/name", or "tenant/namespace" of one.
+func (t Topic) String() string {
+	if t.Name == "" {
+		return t.Tenant + "/" + t.Namespace
+	}
+	return "topic://" + t.Tenant + "/" + t.Namespace + "/" + t.Name
+}
 
+// path is the name as paths of calls have it: of a topic, or of a namespace.
 func (t Topic) path() string {
-	return url.PathEscape(t.Tenant) + "/" + url.PathEscape(t.Namespace) + "/" + url.PathEscape(t.Name)
+	p := url.PathEscape(t.Tenant) + "/" + url.PathEscape(t.Namespace)
+	if t.Name != "" {
+		p += "/" + url.PathEscape(t.Name)
+	}
+	return p
 }
 
 // Layout returns the topic's ScalableTopicMetadata as the cluster's admin

@@ -65,6 +65,7 @@ type Remote struct {
 	ThrottledMillis Number // for how long it has waited for the budget
 	GateOpen        bool
 	Window          *Window
+	Bootstrap       *Start // where it began, or why it has not yet
 }
 
 // Window is georep.v1.WindowStatus, as far as it is printed.

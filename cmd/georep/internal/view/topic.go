@@ -94,6 +94,11 @@ func (r *Remote) notes(remote string, matters bool) []string {
 	if waited := int64(r.ThrottledMillis) / 1000; matters && waited > 0 {
 		out = append(out, "has waited "+Seconds(waited)+" for the budget")
 	}
+	if b := r.Bootstrap; b != nil && b.Why != "" {
+		out = append(out, "where it begins is not known: "+b.Why)
+	} else if b != nil && b.Plan != nil && b.Plan.Entries > 0 {
+		out = append(out, b.Plan.LeftOut())
+	}
 	if r.Window == nil || len(r.Window.Parked) == 0 {
 		return out
 	}

@@ -103,6 +103,39 @@ func TestUnexpectedAnswers(t *testing.T) {
 	}
 }
 
+func TestUnexpectedStarts(t *testing.T) {
+	for _, in := range []string{"", "{}", `{"topic": "x", "segments": {}}`, `{"topic": "x", "segments": [{"remotes": {"b": {"plan": 5}}}]}`} {
+		if _, err := ParseBootstrap([]byte(in)); !errors.Is(err, ErrJSON) {
+			t.Errorf("bootstrap %q: %v", in, err)
+		}
+	}
+	for _, in := range []string{"", "[]", "{}", `{"segments": [{"segment": "x"}]}`} {
+		if _, err := ParseReset([]byte(in)); !errors.Is(err, ErrJSON) {
+			t.Errorf("reset %q: %v", in, err)
+		}
+	}
+}
+
+// TestStartInStatus: what was left out stays in sight, and so does a start that is not known.
+func TestStartInStatus(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"state":"kept"}`: "",
+		`{"state":"placed","plan":{"start":{"ledger":"3"}}}`:                                       "",
+		`{"state":"placed","plan":{"entries":"7","bytes":"2048","fromMillis":"1764400000000"}}`:    "    not replicated by choice: 7 entries, 2 KiB, from 2025-11-29T07:06:40Z to ?",
+		`{"state":"waiting","why":"time-out","tries":2,"plan":{"entries":"7"}}`:                    "    where it begins is not known: time-out",
+		`{"state":"placed","plan":{"action":"START_ACTION_START","entries":"1","toMillis":"999"}}`: "    not replicated by choice: 1 entries, 0 B, from ? to 1970-01-01T00:00:00Z",
+	} {
+		s, err := ParseStatus([]byte(`{"topic":"topic://t/n/x","cluster":"a","segments":[{"id":0,"range":"0000-ffff",
+			"state":"ACTIVE","remotes":{"b":{"bootstrap":` + in + `}}}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Split(s.Print(false), "\n")[3]; got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestDeniedTopic(t *testing.T) {
 	s, err := ParseStatus([]byte(`{"topic":"topic://t/n/home","cluster":"a","epoch":3,"remotes":{},"segments":[],
 		"denied":{"c":"denied by pattern georep.deny.*","b":"denied by pattern georep.allow.b"},
