@@ -100,6 +100,21 @@ public final class ClusterSpec {
         return with(c -> c.getProperties().setProperty(key, value.toString()));
     }
 
+    /** Ledgers can be offloaded; those that are leave bookkeeper at the next trimming. */
+    public ClusterSpec offloader(FileOffloader tier) throws IOException {
+        String nars = tier.nars().toString();
+        return key("offloadersDirectory", nars).key("managedLedgerOffloadDriver", FileOffloader.DRIVER)
+                .key("fileSystemURI", tier.dir()).key("managedLedgerOffloadDeletionLagMs", 0);
+    }
+
+    /** Ledgers are closed after so many entries. */
+    public ClusterSpec ledgers(int entries) {
+        return with(c -> {
+            c.setManagedLedgerMaxEntriesPerLedger(entries);
+            c.setManagedLedgerMinLedgerRolloverTimeMinutes(0);
+        });
+    }
+
     public ClusterSpec with(Consumer<ServiceConfiguration> tweak) {
         tweaks.add(tweak);
         return this;
