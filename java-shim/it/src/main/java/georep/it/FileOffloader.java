@@ -121,7 +121,7 @@ public final class FileOffloader implements LedgerOffloader {
         return from.readAsync(first, last).thenComposeAsync(entries -> {
             try (LedgerEntries all = entries) {
                 for (var e : all) {
-                    to.add(e.getEntryNio());
+                    to.add(e.getEntryNioBuffer());
                 }
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
