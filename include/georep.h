@@ -27,7 +27,7 @@
  *   Errors    `err` may be NULL; else err->struct_size must be set, and on failure err->code
  *             and err->text (always NUL-terminated) are filled. There is no global last error.
  *   Threads   any thread may call any function at any time. Calls on the same budget, window,
- *             gate, dedup, converge or exchange handle are serialised inside. A thread that frees a
+ *             gate, dedup, converge, exchange or bootstrap handle are serialised inside. A thread that frees a
  *             handle while another uses it is safe: the other call finishes, or gets GEOREP_E_HANDLE.
  *   Memory    the caller owns every byte. Inputs are read during the call only (the one
  *             exception, entries offered to a window, is described there); results go to
@@ -131,6 +131,7 @@ typedef uint64_t georep_window;
 typedef uint64_t georep_gate;
 typedef uint64_t georep_dedup;
 typedef uint64_t georep_converge;
+typedef uint64_t georep_bootstrap;
 typedef uint64_t georep_exchange;
 
 /* ======================================================================= plain structs */
@@ -706,6 +707,38 @@ georep_status georep_exchange_ready(georep_exchange exchange, void *out, uint64_
 /* Writes an ExchangeStatus; now_millis is the clock of the events. */
 georep_status georep_exchange_status(georep_exchange exchange, int64_t now_millis, void *out, uint64_t cap,
                                      uint64_t *len, georep_error *err);
+
+/* ----------------------------------------------------------------------- where existing data starts
+ * One machine for each (segment, remote) whose cursor has no position yet (core/bootstrap), until it says begin:
+ *
+ *   hold --held--> read --read--> [find --found-->] place --placed--> begin
+ *     ^              ^ |
+ *     '---failed---' '-' not known yet, or failed: again after a pause; the cursor stands at the log start */
+
+/* config: bytes of a BootstrapConfig. */
+georep_status georep_bootstrap_new(const void *config, uint32_t n, georep_bootstrap *out, georep_error *err);
+georep_status georep_bootstrap_free(georep_bootstrap bootstrap);
+
+/* event: bytes of a BootstrapEvent. E_FORMAT where it cannot be read or ends an action that was not asked for; nothing
+ * has changed then. Ledgers that no log has are no error, but a failed read. */
+georep_status georep_bootstrap_step(georep_bootstrap bootstrap, const void *event, uint32_t n, georep_error *err);
+
+/* Writes a BootstrapResult: what there is to do, and when the next tick is due. After E_SPACE the same result is given
+ * again; after OK it is forgotten. */
+georep_status georep_bootstrap_ready(georep_bootstrap bootstrap, void *out, uint64_t cap, uint64_t *len,
+                                     georep_error *err);
+
+/* Writes a BootstrapStatus. */
+georep_status georep_bootstrap_status(georep_bootstrap bootstrap, void *out, uint64_t cap, uint64_t *len,
+                                      georep_error *err);
+
+/* StartQuery in, StartChoice out: where a remote starts by properties, or what an operator's words mean. */
+georep_status georep_start_choose(const void *request, uint32_t n, void *out, uint64_t cap, uint64_t *len,
+                                  georep_error *err);
+
+/* ResetRequest in, ResetPlan out: what moving cursors would do, whether it may be done, and what is to be done. */
+georep_status georep_reset_plan(const void *request, uint32_t n, void *out, uint64_t cap, uint64_t *len,
+                                georep_error *err);
 
 /* The layout inside a PeerState. */
 georep_status georep_layout_from_state(const void *state, uint32_t len, georep_layout *out, georep_error *err);

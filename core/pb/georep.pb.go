@@ -395,6 +395,231 @@ func (LayoutOpKind) EnumDescriptor() ([]byte, []int) {
 	return file_georep_proto_rawDescGZIP(), []int{5}
 }
 
+// StartAt says where replication of existing data begins.
+type StartAt int32
+
+const (
+	StartAt_START_AT_UNSPECIFIED StartAt = 0
+	StartAt_START_AT_EARLIEST    StartAt = 1
+	StartAt_START_AT_LATEST      StartAt = 2
+	// At the first entry that is not in tiered storage (KIP-1023's rule).
+	StartAt_START_AT_EARLIEST_NOT_OFFLOADED StartAt = 3
+	StartAt_START_AT_POSITION               StartAt = 4
+	StartAt_START_AT_TIMESTAMP              StartAt = 5
+)
+
+// Enum value maps for StartAt.
+var (
+	StartAt_name = map[int32]string{
+		0: "START_AT_UNSPECIFIED",
+		1: "START_AT_EARLIEST",
+		2: "START_AT_LATEST",
+		3: "START_AT_EARLIEST_NOT_OFFLOADED",
+		4: "START_AT_POSITION",
+		5: "START_AT_TIMESTAMP",
+	}
+	StartAt_value = map[string]int32{
+		"START_AT_UNSPECIFIED":            0,
+		"START_AT_EARLIEST":               1,
+		"START_AT_LATEST":                 2,
+		"START_AT_EARLIEST_NOT_OFFLOADED": 3,
+		"START_AT_POSITION":               4,
+		"START_AT_TIMESTAMP":              5,
+	}
+)
+
+func (x StartAt) Enum() *StartAt {
+	p := new(StartAt)
+	*p = x
+	return p
+}
+
+func (x StartAt) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (StartAt) Descriptor() protoreflect.EnumDescriptor {
+	return file_georep_proto_enumTypes[6].Descriptor()
+}
+
+func (StartAt) Type() protoreflect.EnumType {
+	return &file_georep_proto_enumTypes[6]
+}
+
+func (x StartAt) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use StartAt.Descriptor instead.
+func (StartAt) EnumDescriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{6}
+}
+
+type OffloadState int32
+
+const (
+	// Not said counts as unreadable.
+	OffloadState_OFFLOAD_STATE_UNSPECIFIED OffloadState = 0
+	OffloadState_OFFLOAD_STATE_NONE        OffloadState = 1
+	// Begun, no complete copy.
+	OffloadState_OFFLOAD_STATE_INCOMPLETE OffloadState = 2
+	OffloadState_OFFLOAD_STATE_COMPLETE   OffloadState = 3
+	OffloadState_OFFLOAD_STATE_UNREADABLE OffloadState = 4
+)
+
+// Enum value maps for OffloadState.
+var (
+	OffloadState_name = map[int32]string{
+		0: "OFFLOAD_STATE_UNSPECIFIED",
+		1: "OFFLOAD_STATE_NONE",
+		2: "OFFLOAD_STATE_INCOMPLETE",
+		3: "OFFLOAD_STATE_COMPLETE",
+		4: "OFFLOAD_STATE_UNREADABLE",
+	}
+	OffloadState_value = map[string]int32{
+		"OFFLOAD_STATE_UNSPECIFIED": 0,
+		"OFFLOAD_STATE_NONE":        1,
+		"OFFLOAD_STATE_INCOMPLETE":  2,
+		"OFFLOAD_STATE_COMPLETE":    3,
+		"OFFLOAD_STATE_UNREADABLE":  4,
+	}
+)
+
+func (x OffloadState) Enum() *OffloadState {
+	p := new(OffloadState)
+	*p = x
+	return p
+}
+
+func (x OffloadState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (OffloadState) Descriptor() protoreflect.EnumDescriptor {
+	return file_georep_proto_enumTypes[7].Descriptor()
+}
+
+func (OffloadState) Type() protoreflect.EnumType {
+	return &file_georep_proto_enumTypes[7]
+}
+
+func (x OffloadState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use OffloadState.Descriptor instead.
+func (OffloadState) EnumDescriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{7}
+}
+
+type BookieCopy int32
+
+const (
+	// Not said, or not known: it may be gone.
+	BookieCopy_BOOKIE_COPY_UNSPECIFIED BookieCopy = 0
+	BookieCopy_BOOKIE_COPY_PRESENT     BookieCopy = 1
+	BookieCopy_BOOKIE_COPY_DELETED     BookieCopy = 2
+)
+
+// Enum value maps for BookieCopy.
+var (
+	BookieCopy_name = map[int32]string{
+		0: "BOOKIE_COPY_UNSPECIFIED",
+		1: "BOOKIE_COPY_PRESENT",
+		2: "BOOKIE_COPY_DELETED",
+	}
+	BookieCopy_value = map[string]int32{
+		"BOOKIE_COPY_UNSPECIFIED": 0,
+		"BOOKIE_COPY_PRESENT":     1,
+		"BOOKIE_COPY_DELETED":     2,
+	}
+)
+
+func (x BookieCopy) Enum() *BookieCopy {
+	p := new(BookieCopy)
+	*p = x
+	return p
+}
+
+func (x BookieCopy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BookieCopy) Descriptor() protoreflect.EnumDescriptor {
+	return file_georep_proto_enumTypes[8].Descriptor()
+}
+
+func (BookieCopy) Type() protoreflect.EnumType {
+	return &file_georep_proto_enumTypes[8]
+}
+
+func (x BookieCopy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BookieCopy.Descriptor instead.
+func (BookieCopy) EnumDescriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{8}
+}
+
+type StartAction int32
+
+const (
+	StartAction_START_ACTION_UNSPECIFIED StartAction = 0
+	// It had a position before.
+	StartAction_START_ACTION_KEEP StartAction = 1
+	// The ordinary policy: compacted topics, and logs without entries.
+	StartAction_START_ACTION_ORDINARY StartAction = 2
+	StartAction_START_ACTION_START    StartAction = 3
+	// What was asked for lies before the log start: everything that is left.
+	StartAction_START_ACTION_START_ALL_KEPT StartAction = 4
+)
+
+// Enum value maps for StartAction.
+var (
+	StartAction_name = map[int32]string{
+		0: "START_ACTION_UNSPECIFIED",
+		1: "START_ACTION_KEEP",
+		2: "START_ACTION_ORDINARY",
+		3: "START_ACTION_START",
+		4: "START_ACTION_START_ALL_KEPT",
+	}
+	StartAction_value = map[string]int32{
+		"START_ACTION_UNSPECIFIED":    0,
+		"START_ACTION_KEEP":           1,
+		"START_ACTION_ORDINARY":       2,
+		"START_ACTION_START":          3,
+		"START_ACTION_START_ALL_KEPT": 4,
+	}
+)
+
+func (x StartAction) Enum() *StartAction {
+	p := new(StartAction)
+	*p = x
+	return p
+}
+
+func (x StartAction) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (StartAction) Descriptor() protoreflect.EnumDescriptor {
+	return file_georep_proto_enumTypes[9].Descriptor()
+}
+
+func (StartAction) Type() protoreflect.EnumType {
+	return &file_georep_proto_enumTypes[9]
+}
+
+func (x StartAction) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use StartAction.Descriptor instead.
+func (StartAction) EnumDescriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{9}
+}
+
 // Range is a hash range, both ends inclusive, 0..65535.
 type Range struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -6153,6 +6378,1810 @@ func (x *ExchangeStatus) GetOpen() uint32 {
 	return 0
 }
 
+// StartPoint is one such place.
+type StartPoint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	At    StartAt                `protobuf:"varint,1,opt,name=at,proto3,enum=georep.v1.StartAt" json:"at,omitempty"`
+	// With POSITION. Ledger ids rise with time over all segments of a topic: for a whole topic this is a cut.
+	Position *Position `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
+	// With TIMESTAMP: the first entry that was published then or later.
+	TimestampMillis int64 `protobuf:"varint,3,opt,name=timestamp_millis,json=timestampMillis,proto3" json:"timestamp_millis,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *StartPoint) Reset() {
+	*x = StartPoint{}
+	mi := &file_georep_proto_msgTypes[74]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartPoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartPoint) ProtoMessage() {}
+
+func (x *StartPoint) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[74]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartPoint.ProtoReflect.Descriptor instead.
+func (*StartPoint) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{74}
+}
+
+func (x *StartPoint) GetAt() StartAt {
+	if x != nil {
+		return x.At
+	}
+	return StartAt_START_AT_UNSPECIFIED
+}
+
+func (x *StartPoint) GetPosition() *Position {
+	if x != nil {
+		return x.Position
+	}
+	return nil
+}
+
+func (x *StartPoint) GetTimestampMillis() int64 {
+	if x != nil {
+		return x.TimestampMillis
+	}
+	return 0
+}
+
+// StartQuery is what has been said about where a remote starts. First of all counts: the topic's georep.startAt.REMOTE,
+// its georep.startAt, the namespace's georep.startAt.REMOTE, its georep.startAt, the broker's replicationStartAt.
+type StartQuery struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Remote string                 `protobuf:"bytes,1,opt,name=remote,proto3" json:"remote,omitempty"`
+	// Of both, other names are ignored.
+	TopicProperties     map[string]string `protobuf:"bytes,2,rep,name=topic_properties,json=topicProperties,proto3" json:"topic_properties,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	NamespaceProperties map[string]string `protobuf:"bytes,3,rep,name=namespace_properties,json=namespaceProperties,proto3" json:"namespace_properties,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// "earliest" or "latest"; empty: latest.
+	ReplicationStartAt string `protobuf:"bytes,4,opt,name=replication_start_at,json=replicationStartAt,proto3" json:"replication_start_at,omitempty"`
+	// An operator's words, as in "reset-cursor --to": where it is not empty, nothing else is read.
+	// earliest, latest, earliestNotOffloaded, LEDGER:ENTRY, or a time: milliseconds since 1970 or RFC 3339.
+	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartQuery) Reset() {
+	*x = StartQuery{}
+	mi := &file_georep_proto_msgTypes[75]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartQuery) ProtoMessage() {}
+
+func (x *StartQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[75]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartQuery.ProtoReflect.Descriptor instead.
+func (*StartQuery) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{75}
+}
+
+func (x *StartQuery) GetRemote() string {
+	if x != nil {
+		return x.Remote
+	}
+	return ""
+}
+
+func (x *StartQuery) GetTopicProperties() map[string]string {
+	if x != nil {
+		return x.TopicProperties
+	}
+	return nil
+}
+
+func (x *StartQuery) GetNamespaceProperties() map[string]string {
+	if x != nil {
+		return x.NamespaceProperties
+	}
+	return nil
+}
+
+func (x *StartQuery) GetReplicationStartAt() string {
+	if x != nil {
+		return x.ReplicationStartAt
+	}
+	return ""
+}
+
+func (x *StartQuery) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+type StartChoice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absent with a trouble.
+	Start *StartPoint `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
+	// "topic georep.startAt.B", "namespace georep.startAt", "replicationStartAt", "operator"
+	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	// EARLIEST or LATEST: the ordinary policy, where the rule of EARLIEST_NOT_OFFLOADED does not apply.
+	Ordinary StartAt `protobuf:"varint,3,opt,name=ordinary,proto3,enum=georep.v1.StartAt" json:"ordinary,omitempty"`
+	// Which value cannot be read. Nothing is guessed in its place: the cursor is held until it is set right.
+	Trouble string `protobuf:"bytes,4,opt,name=trouble,proto3" json:"trouble,omitempty"`
+	// The start as properties have it: "earliestNotOffloaded", "12:0", "1700000000000".
+	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartChoice) Reset() {
+	*x = StartChoice{}
+	mi := &file_georep_proto_msgTypes[76]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartChoice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartChoice) ProtoMessage() {}
+
+func (x *StartChoice) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[76]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartChoice.ProtoReflect.Descriptor instead.
+func (*StartChoice) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{76}
+}
+
+func (x *StartChoice) GetStart() *StartPoint {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *StartChoice) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *StartChoice) GetOrdinary() StartAt {
+	if x != nil {
+		return x.Ordinary
+	}
+	return StartAt_START_AT_UNSPECIFIED
+}
+
+func (x *StartChoice) GetTrouble() string {
+	if x != nil {
+		return x.Trouble
+	}
+	return ""
+}
+
+func (x *StartChoice) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// LogLedger is one ledger of a segment's managed ledger, from its metadata in the store: never from counters in memory,
+// which a new owner does not have.
+type LogLedger struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Of the open one: what is known to be stored.
+	Entries int64        `protobuf:"varint,2,opt,name=entries,proto3" json:"entries,omitempty"`
+	Bytes   int64        `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Offload OffloadState `protobuf:"varint,4,opt,name=offload,proto3,enum=georep.v1.OffloadState" json:"offload,omitempty"`
+	Bookies BookieCopy   `protobuf:"varint,5,opt,name=bookies,proto3,enum=georep.v1.BookieCopy" json:"bookies,omitempty"`
+	// The last one, of a segment that is not sealed.
+	Open   bool   `protobuf:"varint,6,opt,name=open,proto3" json:"open,omitempty"`
+	Driver string `protobuf:"bytes,7,opt,name=driver,proto3" json:"driver,omitempty"`
+	Uuid   string `protobuf:"bytes,8,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	// Time of the first entry and of the last one (or of the closing); 0 = not known.
+	FirstMillis   int64 `protobuf:"varint,9,opt,name=first_millis,json=firstMillis,proto3" json:"first_millis,omitempty"`
+	LastMillis    int64 `protobuf:"varint,10,opt,name=last_millis,json=lastMillis,proto3" json:"last_millis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LogLedger) Reset() {
+	*x = LogLedger{}
+	mi := &file_georep_proto_msgTypes[77]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LogLedger) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LogLedger) ProtoMessage() {}
+
+func (x *LogLedger) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[77]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LogLedger.ProtoReflect.Descriptor instead.
+func (*LogLedger) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{77}
+}
+
+func (x *LogLedger) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *LogLedger) GetEntries() int64 {
+	if x != nil {
+		return x.Entries
+	}
+	return 0
+}
+
+func (x *LogLedger) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *LogLedger) GetOffload() OffloadState {
+	if x != nil {
+		return x.Offload
+	}
+	return OffloadState_OFFLOAD_STATE_UNSPECIFIED
+}
+
+func (x *LogLedger) GetBookies() BookieCopy {
+	if x != nil {
+		return x.Bookies
+	}
+	return BookieCopy_BOOKIE_COPY_UNSPECIFIED
+}
+
+func (x *LogLedger) GetOpen() bool {
+	if x != nil {
+		return x.Open
+	}
+	return false
+}
+
+func (x *LogLedger) GetDriver() string {
+	if x != nil {
+		return x.Driver
+	}
+	return ""
+}
+
+func (x *LogLedger) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *LogLedger) GetFirstMillis() int64 {
+	if x != nil {
+		return x.FirstMillis
+	}
+	return 0
+}
+
+func (x *LogLedger) GetLastMillis() int64 {
+	if x != nil {
+		return x.LastMillis
+	}
+	return 0
+}
+
+// SegmentLog is what a segment's log consists of now.
+type SegmentLog struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In order.
+	Ledgers       []*LogLedger `protobuf:"bytes,1,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
+	Compacted     bool         `protobuf:"varint,2,opt,name=compacted,proto3" json:"compacted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SegmentLog) Reset() {
+	*x = SegmentLog{}
+	mi := &file_georep_proto_msgTypes[78]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SegmentLog) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SegmentLog) ProtoMessage() {}
+
+func (x *SegmentLog) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[78]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SegmentLog.ProtoReflect.Descriptor instead.
+func (*SegmentLog) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{78}
+}
+
+func (x *SegmentLog) GetLedgers() []*LogLedger {
+	if x != nil {
+		return x.Ledgers
+	}
+	return nil
+}
+
+func (x *SegmentLog) GetCompacted() bool {
+	if x != nil {
+		return x.Compacted
+	}
+	return false
+}
+
+// SkippedLedger is a ledger, or the beginning of one, that is not replicated by choice.
+type SkippedLedger struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Ledger  int64                  `protobuf:"varint,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	Entries int64                  `protobuf:"varint,2,opt,name=entries,proto3" json:"entries,omitempty"`
+	// A share of the ledger's where it is skipped in part.
+	Bytes         int64        `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Offload       OffloadState `protobuf:"varint,4,opt,name=offload,proto3,enum=georep.v1.OffloadState" json:"offload,omitempty"`
+	Driver        string       `protobuf:"bytes,5,opt,name=driver,proto3" json:"driver,omitempty"`
+	Uuid          string       `protobuf:"bytes,6,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	FirstMillis   int64        `protobuf:"varint,7,opt,name=first_millis,json=firstMillis,proto3" json:"first_millis,omitempty"`
+	LastMillis    int64        `protobuf:"varint,8,opt,name=last_millis,json=lastMillis,proto3" json:"last_millis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SkippedLedger) Reset() {
+	*x = SkippedLedger{}
+	mi := &file_georep_proto_msgTypes[79]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SkippedLedger) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SkippedLedger) ProtoMessage() {}
+
+func (x *SkippedLedger) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[79]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SkippedLedger.ProtoReflect.Descriptor instead.
+func (*SkippedLedger) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{79}
+}
+
+func (x *SkippedLedger) GetLedger() int64 {
+	if x != nil {
+		return x.Ledger
+	}
+	return 0
+}
+
+func (x *SkippedLedger) GetEntries() int64 {
+	if x != nil {
+		return x.Entries
+	}
+	return 0
+}
+
+func (x *SkippedLedger) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *SkippedLedger) GetOffload() OffloadState {
+	if x != nil {
+		return x.Offload
+	}
+	return OffloadState_OFFLOAD_STATE_UNSPECIFIED
+}
+
+func (x *SkippedLedger) GetDriver() string {
+	if x != nil {
+		return x.Driver
+	}
+	return ""
+}
+
+func (x *SkippedLedger) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *SkippedLedger) GetFirstMillis() int64 {
+	if x != nil {
+		return x.FirstMillis
+	}
+	return 0
+}
+
+func (x *SkippedLedger) GetLastMillis() int64 {
+	if x != nil {
+		return x.LastMillis
+	}
+	return 0
+}
+
+// StartPlan is where a cursor starts, and what that leaves out; kept with the cursor.
+type StartPlan struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Action StartAction            `protobuf:"varint,1,opt,name=action,proto3,enum=georep.v1.StartAction" json:"action,omitempty"`
+	Asked  *StartPoint            `protobuf:"bytes,2,opt,name=asked,proto3" json:"asked,omitempty"`
+	// As in StartChoice; "younger segment": made after replication to this remote began, so nothing of it is skipped.
+	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
+	// The first entry that is replicated; behind the log's last one: none of those that are there.
+	Start *Position `protobuf:"bytes,4,opt,name=start,proto3" json:"start,omitempty"`
+	// The last position that is skipped, absent where nothing is. Nothing at or below it is consumed through a cursor set.
+	Horizon *Position `protobuf:"bytes,5,opt,name=horizon,proto3" json:"horizon,omitempty"`
+	// The manifest. At most 4,096: of more, the oldest are left out, and counted here and in the sums.
+	Skipped []*SkippedLedger `protobuf:"bytes,6,rep,name=skipped,proto3" json:"skipped,omitempty"`
+	Omitted uint64           `protobuf:"varint,7,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	// Skipped in all; with a copy in tiered storage of those.
+	Entries          int64 `protobuf:"varint,8,opt,name=entries,proto3" json:"entries,omitempty"`
+	Bytes            int64 `protobuf:"varint,9,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	OffloadedEntries int64 `protobuf:"varint,10,opt,name=offloaded_entries,json=offloadedEntries,proto3" json:"offloaded_entries,omitempty"`
+	OffloadedBytes   int64 `protobuf:"varint,11,opt,name=offloaded_bytes,json=offloadedBytes,proto3" json:"offloaded_bytes,omitempty"`
+	// Time of the first skipped entry and of the last, 0 = not known.
+	FromMillis int64 `protobuf:"varint,12,opt,name=from_millis,json=fromMillis,proto3" json:"from_millis,omitempty"`
+	ToMillis   int64 `protobuf:"varint,13,opt,name=to_millis,json=toMillis,proto3" json:"to_millis,omitempty"`
+	// The segment is sealed and all of it is skipped: its cursor stands at the end, and it counts as drained for its
+	// children.
+	Whole bool `protobuf:"varint,14,opt,name=whole,proto3" json:"whole,omitempty"`
+	// The segment's ancestors as the layout had them then.
+	Lineage       []*Segment `protobuf:"bytes,15,rep,name=lineage,proto3" json:"lineage,omitempty"`
+	PlannedMillis int64      `protobuf:"varint,16,opt,name=planned_millis,json=plannedMillis,proto3" json:"planned_millis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartPlan) Reset() {
+	*x = StartPlan{}
+	mi := &file_georep_proto_msgTypes[80]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartPlan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartPlan) ProtoMessage() {}
+
+func (x *StartPlan) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[80]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartPlan.ProtoReflect.Descriptor instead.
+func (*StartPlan) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{80}
+}
+
+func (x *StartPlan) GetAction() StartAction {
+	if x != nil {
+		return x.Action
+	}
+	return StartAction_START_ACTION_UNSPECIFIED
+}
+
+func (x *StartPlan) GetAsked() *StartPoint {
+	if x != nil {
+		return x.Asked
+	}
+	return nil
+}
+
+func (x *StartPlan) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *StartPlan) GetStart() *Position {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *StartPlan) GetHorizon() *Position {
+	if x != nil {
+		return x.Horizon
+	}
+	return nil
+}
+
+func (x *StartPlan) GetSkipped() []*SkippedLedger {
+	if x != nil {
+		return x.Skipped
+	}
+	return nil
+}
+
+func (x *StartPlan) GetOmitted() uint64 {
+	if x != nil {
+		return x.Omitted
+	}
+	return 0
+}
+
+func (x *StartPlan) GetEntries() int64 {
+	if x != nil {
+		return x.Entries
+	}
+	return 0
+}
+
+func (x *StartPlan) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *StartPlan) GetOffloadedEntries() int64 {
+	if x != nil {
+		return x.OffloadedEntries
+	}
+	return 0
+}
+
+func (x *StartPlan) GetOffloadedBytes() int64 {
+	if x != nil {
+		return x.OffloadedBytes
+	}
+	return 0
+}
+
+func (x *StartPlan) GetFromMillis() int64 {
+	if x != nil {
+		return x.FromMillis
+	}
+	return 0
+}
+
+func (x *StartPlan) GetToMillis() int64 {
+	if x != nil {
+		return x.ToMillis
+	}
+	return 0
+}
+
+func (x *StartPlan) GetWhole() bool {
+	if x != nil {
+		return x.Whole
+	}
+	return false
+}
+
+func (x *StartPlan) GetLineage() []*Segment {
+	if x != nil {
+		return x.Lineage
+	}
+	return nil
+}
+
+func (x *StartPlan) GetPlannedMillis() int64 {
+	if x != nil {
+		return x.PlannedMillis
+	}
+	return 0
+}
+
+// BootstrapHold is kept with a cursor while its start is being planned: written when the cursor stands at the log start,
+// removed when the plan is written. Who finds it goes on with planning.
+type BootstrapHold struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The position behind the log's last entry when planning began: nothing from there on is ever skipped.
+	End           *Position `protobuf:"bytes,1,opt,name=end,proto3" json:"end,omitempty"`
+	SinceMillis   int64     `protobuf:"varint,2,opt,name=since_millis,json=sinceMillis,proto3" json:"since_millis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BootstrapHold) Reset() {
+	*x = BootstrapHold{}
+	mi := &file_georep_proto_msgTypes[81]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BootstrapHold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BootstrapHold) ProtoMessage() {}
+
+func (x *BootstrapHold) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[81]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BootstrapHold.ProtoReflect.Descriptor instead.
+func (*BootstrapHold) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{81}
+}
+
+func (x *BootstrapHold) GetEnd() *Position {
+	if x != nil {
+		return x.End
+	}
+	return nil
+}
+
+func (x *BootstrapHold) GetSinceMillis() int64 {
+	if x != nil {
+		return x.SinceMillis
+	}
+	return 0
+}
+
+// BootstrapConfig describes one (source segment, remote) pair, when its owner is about to read for the first time.
+type BootstrapConfig struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Remote  string                 `protobuf:"bytes,1,opt,name=remote,proto3" json:"remote,omitempty"`
+	Segment uint64                 `protobuf:"varint,2,opt,name=segment,proto3" json:"segment,omitempty"`
+	// Layout epochs: in which the segment was made, and which the topic had when replication to this remote began.
+	// Absent: not known.
+	CreatedEpoch uint64  `protobuf:"varint,3,opt,name=created_epoch,json=createdEpoch,proto3" json:"created_epoch,omitempty"`
+	JoinedEpoch  *uint64 `protobuf:"varint,4,opt,name=joined_epoch,json=joinedEpoch,proto3,oneof" json:"joined_epoch,omitempty"`
+	// The position behind the log's last entry now; absent: not known.
+	End *Position `protobuf:"bytes,5,opt,name=end,proto3" json:"end,omitempty"`
+	// What the cursor has; absent: nothing.
+	Held   *BootstrapHold `protobuf:"bytes,6,opt,name=held,proto3" json:"held,omitempty"`
+	Placed *StartPlan     `protobuf:"bytes,7,opt,name=placed,proto3" json:"placed,omitempty"`
+	// It has neither, and has replicated before: leave it where it is.
+	HasPosition bool `protobuf:"varint,8,opt,name=has_position,json=hasPosition,proto3" json:"has_position,omitempty"`
+	// Goes into the plan.
+	Lineage       []*Segment `protobuf:"bytes,9,rep,name=lineage,proto3" json:"lineage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BootstrapConfig) Reset() {
+	*x = BootstrapConfig{}
+	mi := &file_georep_proto_msgTypes[82]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BootstrapConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BootstrapConfig) ProtoMessage() {}
+
+func (x *BootstrapConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[82]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BootstrapConfig.ProtoReflect.Descriptor instead.
+func (*BootstrapConfig) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{82}
+}
+
+func (x *BootstrapConfig) GetRemote() string {
+	if x != nil {
+		return x.Remote
+	}
+	return ""
+}
+
+func (x *BootstrapConfig) GetSegment() uint64 {
+	if x != nil {
+		return x.Segment
+	}
+	return 0
+}
+
+func (x *BootstrapConfig) GetCreatedEpoch() uint64 {
+	if x != nil {
+		return x.CreatedEpoch
+	}
+	return 0
+}
+
+func (x *BootstrapConfig) GetJoinedEpoch() uint64 {
+	if x != nil && x.JoinedEpoch != nil {
+		return *x.JoinedEpoch
+	}
+	return 0
+}
+
+func (x *BootstrapConfig) GetEnd() *Position {
+	if x != nil {
+		return x.End
+	}
+	return nil
+}
+
+func (x *BootstrapConfig) GetHeld() *BootstrapHold {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+func (x *BootstrapConfig) GetPlaced() *StartPlan {
+	if x != nil {
+		return x.Placed
+	}
+	return nil
+}
+
+func (x *BootstrapConfig) GetHasPosition() bool {
+	if x != nil {
+		return x.HasPosition
+	}
+	return false
+}
+
+func (x *BootstrapConfig) GetLineage() []*Segment {
+	if x != nil {
+		return x.Lineage
+	}
+	return nil
+}
+
+// BootstrapEvent is one thing that happened; exactly one of the fields is set. All but tick end an action.
+type BootstrapEvent struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	NowMillis int64                  `protobuf:"varint,1,opt,name=now_millis,json=nowMillis,proto3" json:"now_millis,omitempty"`
+	// Types that are valid to be assigned to Event:
+	//
+	//	*BootstrapEvent_Held
+	//	*BootstrapEvent_Read
+	//	*BootstrapEvent_Found
+	//	*BootstrapEvent_Placed
+	//	*BootstrapEvent_Failed
+	//	*BootstrapEvent_Tick
+	Event         isBootstrapEvent_Event `protobuf_oneof:"event"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BootstrapEvent) Reset() {
+	*x = BootstrapEvent{}
+	mi := &file_georep_proto_msgTypes[83]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BootstrapEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BootstrapEvent) ProtoMessage() {}
+
+func (x *BootstrapEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[83]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BootstrapEvent.ProtoReflect.Descriptor instead.
+func (*BootstrapEvent) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{83}
+}
+
+func (x *BootstrapEvent) GetNowMillis() int64 {
+	if x != nil {
+		return x.NowMillis
+	}
+	return 0
+}
+
+func (x *BootstrapEvent) GetEvent() isBootstrapEvent_Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *BootstrapEvent) GetHeld() *ConvergeNothing {
+	if x != nil {
+		if x, ok := x.Event.(*BootstrapEvent_Held); ok {
+			return x.Held
+		}
+	}
+	return nil
+}
+
+func (x *BootstrapEvent) GetRead() *BootstrapRead {
+	if x != nil {
+		if x, ok := x.Event.(*BootstrapEvent_Read); ok {
+			return x.Read
+		}
+	}
+	return nil
+}
+
+func (x *BootstrapEvent) GetFound() *Position {
+	if x != nil {
+		if x, ok := x.Event.(*BootstrapEvent_Found); ok {
+			return x.Found
+		}
+	}
+	return nil
+}
+
+func (x *BootstrapEvent) GetPlaced() *ConvergeNothing {
+	if x != nil {
+		if x, ok := x.Event.(*BootstrapEvent_Placed); ok {
+			return x.Placed
+		}
+	}
+	return nil
+}
+
+func (x *BootstrapEvent) GetFailed() string {
+	if x != nil {
+		if x, ok := x.Event.(*BootstrapEvent_Failed); ok {
+			return x.Failed
+		}
+	}
+	return ""
+}
+
+func (x *BootstrapEvent) GetTick() *ConvergeNothing {
+	if x != nil {
+		if x, ok := x.Event.(*BootstrapEvent_Tick); ok {
+			return x.Tick
+		}
+	}
+	return nil
+}
+
+type isBootstrapEvent_Event interface {
+	isBootstrapEvent_Event()
+}
+
+type BootstrapEvent_Held struct {
+	Held *ConvergeNothing `protobuf:"bytes,2,opt,name=held,proto3,oneof"`
+}
+
+type BootstrapEvent_Read struct {
+	Read *BootstrapRead `protobuf:"bytes,3,opt,name=read,proto3,oneof"`
+}
+
+type BootstrapEvent_Found struct {
+	// First entry of those asked for that was published at the time or later; behind the last one: none was.
+	Found *Position `protobuf:"bytes,4,opt,name=found,proto3,oneof"`
+}
+
+type BootstrapEvent_Placed struct {
+	Placed *ConvergeNothing `protobuf:"bytes,5,opt,name=placed,proto3,oneof"`
+}
+
+type BootstrapEvent_Failed struct {
+	// The action did not succeed; why. The cursor keeps its place, and it is tried again.
+	Failed string `protobuf:"bytes,6,opt,name=failed,proto3,oneof"`
+}
+
+type BootstrapEvent_Tick struct {
+	Tick *ConvergeNothing `protobuf:"bytes,7,opt,name=tick,proto3,oneof"`
+}
+
+func (*BootstrapEvent_Held) isBootstrapEvent_Event() {}
+
+func (*BootstrapEvent_Read) isBootstrapEvent_Event() {}
+
+func (*BootstrapEvent_Found) isBootstrapEvent_Event() {}
+
+func (*BootstrapEvent_Placed) isBootstrapEvent_Event() {}
+
+func (*BootstrapEvent_Failed) isBootstrapEvent_Event() {}
+
+func (*BootstrapEvent_Tick) isBootstrapEvent_Event() {}
+
+// BootstrapRead is what the store says, read after the cursor was held.
+type BootstrapRead struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Policy        *StartQuery            `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	Log           *SegmentLog            `protobuf:"bytes,2,opt,name=log,proto3" json:"log,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BootstrapRead) Reset() {
+	*x = BootstrapRead{}
+	mi := &file_georep_proto_msgTypes[84]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BootstrapRead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BootstrapRead) ProtoMessage() {}
+
+func (x *BootstrapRead) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[84]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BootstrapRead.ProtoReflect.Descriptor instead.
+func (*BootstrapRead) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{84}
+}
+
+func (x *BootstrapRead) GetPolicy() *StartQuery {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+func (x *BootstrapRead) GetLog() *SegmentLog {
+	if x != nil {
+		return x.Log
+	}
+	return nil
+}
+
+type BootstrapAction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Action:
+	//
+	//	*BootstrapAction_Hold
+	//	*BootstrapAction_Read
+	//	*BootstrapAction_Find
+	//	*BootstrapAction_Place
+	//	*BootstrapAction_Begin
+	Action        isBootstrapAction_Action `protobuf_oneof:"action"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BootstrapAction) Reset() {
+	*x = BootstrapAction{}
+	mi := &file_georep_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BootstrapAction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BootstrapAction) ProtoMessage() {}
+
+func (x *BootstrapAction) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BootstrapAction.ProtoReflect.Descriptor instead.
+func (*BootstrapAction) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *BootstrapAction) GetAction() isBootstrapAction_Action {
+	if x != nil {
+		return x.Action
+	}
+	return nil
+}
+
+func (x *BootstrapAction) GetHold() *BootstrapHold {
+	if x != nil {
+		if x, ok := x.Action.(*BootstrapAction_Hold); ok {
+			return x.Hold
+		}
+	}
+	return nil
+}
+
+func (x *BootstrapAction) GetRead() *ConvergeNothing {
+	if x != nil {
+		if x, ok := x.Action.(*BootstrapAction_Read); ok {
+			return x.Read
+		}
+	}
+	return nil
+}
+
+func (x *BootstrapAction) GetFind() *BootstrapFind {
+	if x != nil {
+		if x, ok := x.Action.(*BootstrapAction_Find); ok {
+			return x.Find
+		}
+	}
+	return nil
+}
+
+func (x *BootstrapAction) GetPlace() *StartPlan {
+	if x != nil {
+		if x, ok := x.Action.(*BootstrapAction_Place); ok {
+			return x.Place
+		}
+	}
+	return nil
+}
+
+func (x *BootstrapAction) GetBegin() *ConvergeNothing {
+	if x != nil {
+		if x, ok := x.Action.(*BootstrapAction_Begin); ok {
+			return x.Begin
+		}
+	}
+	return nil
+}
+
+type isBootstrapAction_Action interface {
+	isBootstrapAction_Action()
+}
+
+type BootstrapAction_Hold struct {
+	// Put the cursor at the log start and store this with it; then "held".
+	Hold *BootstrapHold `protobuf:"bytes,1,opt,name=hold,proto3,oneof"`
+}
+
+type BootstrapAction_Read struct {
+	// Read policy and ledgers from the store; then "read".
+	Read *ConvergeNothing `protobuf:"bytes,2,opt,name=read,proto3,oneof"`
+}
+
+type BootstrapAction_Find struct {
+	// Then "found".
+	Find *BootstrapFind `protobuf:"bytes,3,opt,name=find,proto3,oneof"`
+}
+
+type BootstrapAction_Place struct {
+	// Put the cursor there, store this with it and remove the hold, in an order in which the hold goes last; then "placed".
+	Place *StartPlan `protobuf:"bytes,4,opt,name=place,proto3,oneof"`
+}
+
+type BootstrapAction_Begin struct {
+	// The cursor stands where it shall: replication begins. Nothing comes after it.
+	Begin *ConvergeNothing `protobuf:"bytes,5,opt,name=begin,proto3,oneof"`
+}
+
+func (*BootstrapAction_Hold) isBootstrapAction_Action() {}
+
+func (*BootstrapAction_Read) isBootstrapAction_Action() {}
+
+func (*BootstrapAction_Find) isBootstrapAction_Action() {}
+
+func (*BootstrapAction_Place) isBootstrapAction_Action() {}
+
+func (*BootstrapAction_Begin) isBootstrapAction_Action() {}
+
+// BootstrapFind: which is the first entry from first to last that was published then or later? All of one ledger.
+type BootstrapFind struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Segment       uint64                 `protobuf:"varint,1,opt,name=segment,proto3" json:"segment,omitempty"`
+	First         *Position              `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
+	Last          *Position              `protobuf:"bytes,3,opt,name=last,proto3" json:"last,omitempty"`
+	Millis        int64                  `protobuf:"varint,4,opt,name=millis,proto3" json:"millis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BootstrapFind) Reset() {
+	*x = BootstrapFind{}
+	mi := &file_georep_proto_msgTypes[86]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BootstrapFind) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BootstrapFind) ProtoMessage() {}
+
+func (x *BootstrapFind) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[86]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BootstrapFind.ProtoReflect.Descriptor instead.
+func (*BootstrapFind) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{86}
+}
+
+func (x *BootstrapFind) GetSegment() uint64 {
+	if x != nil {
+		return x.Segment
+	}
+	return 0
+}
+
+func (x *BootstrapFind) GetFirst() *Position {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+func (x *BootstrapFind) GetLast() *Position {
+	if x != nil {
+		return x.Last
+	}
+	return nil
+}
+
+func (x *BootstrapFind) GetMillis() int64 {
+	if x != nil {
+		return x.Millis
+	}
+	return 0
+}
+
+// BootstrapResult is what a step asks for: one action at most, once.
+type BootstrapResult struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Actions []*BootstrapAction     `protobuf:"bytes,1,rep,name=actions,proto3" json:"actions,omitempty"`
+	// When the next tick is due, -1 for never.
+	WakeAtMillis  int64 `protobuf:"varint,2,opt,name=wake_at_millis,json=wakeAtMillis,proto3" json:"wake_at_millis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BootstrapResult) Reset() {
+	*x = BootstrapResult{}
+	mi := &file_georep_proto_msgTypes[87]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BootstrapResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BootstrapResult) ProtoMessage() {}
+
+func (x *BootstrapResult) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[87]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BootstrapResult.ProtoReflect.Descriptor instead.
+func (*BootstrapResult) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{87}
+}
+
+func (x *BootstrapResult) GetActions() []*BootstrapAction {
+	if x != nil {
+		return x.Actions
+	}
+	return nil
+}
+
+func (x *BootstrapResult) GetWakeAtMillis() int64 {
+	if x != nil {
+		return x.WakeAtMillis
+	}
+	return 0
+}
+
+type BootstrapStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// holding, planning, searching, placing, waiting, placed, kept
+	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// What it waits for; empty: nothing.
+	Why           string `protobuf:"bytes,2,opt,name=why,proto3" json:"why,omitempty"`
+	Tries         uint32 `protobuf:"varint,3,opt,name=tries,proto3" json:"tries,omitempty"`
+	SinceMillis   int64  `protobuf:"varint,4,opt,name=since_millis,json=sinceMillis,proto3" json:"since_millis,omitempty"`
+	RetryAtMillis int64  `protobuf:"varint,5,opt,name=retry_at_millis,json=retryAtMillis,proto3" json:"retry_at_millis,omitempty"`
+	// Absent while there is none.
+	Plan          *StartPlan `protobuf:"bytes,6,opt,name=plan,proto3" json:"plan,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BootstrapStatus) Reset() {
+	*x = BootstrapStatus{}
+	mi := &file_georep_proto_msgTypes[88]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BootstrapStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BootstrapStatus) ProtoMessage() {}
+
+func (x *BootstrapStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[88]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BootstrapStatus.ProtoReflect.Descriptor instead.
+func (*BootstrapStatus) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{88}
+}
+
+func (x *BootstrapStatus) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *BootstrapStatus) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *BootstrapStatus) GetTries() uint32 {
+	if x != nil {
+		return x.Tries
+	}
+	return 0
+}
+
+func (x *BootstrapStatus) GetSinceMillis() int64 {
+	if x != nil {
+		return x.SinceMillis
+	}
+	return 0
+}
+
+func (x *BootstrapStatus) GetRetryAtMillis() int64 {
+	if x != nil {
+		return x.RetryAtMillis
+	}
+	return 0
+}
+
+func (x *BootstrapStatus) GetPlan() *StartPlan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+// ResetSegment is what the owner of a segment says about one remote's cursor.
+type ResetSegment struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Segment uint64                 `protobuf:"varint,1,opt,name=segment,proto3" json:"segment,omitempty"`
+	Parents []uint64               `protobuf:"varint,2,rep,packed,name=parents,proto3" json:"parents,omitempty"`
+	Log     *SegmentLog            `protobuf:"bytes,3,opt,name=log,proto3" json:"log,omitempty"`
+	// The next entry that the cursor would read, were nothing in flight: behind the mark-delete position.
+	Next *Position `protobuf:"bytes,4,opt,name=next,proto3" json:"next,omitempty"`
+	// Something of this segment was sent to the remote, or may be sent at any moment because its gate is open. Say so where
+	// it is not known.
+	Published  bool   `protobuf:"varint,5,opt,name=published,proto3" json:"published,omitempty"`
+	Generation uint64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	// The answer to a find.
+	Found *Position `protobuf:"bytes,7,opt,name=found,proto3" json:"found,omitempty"`
+	// Its start is still being planned.
+	Planning      bool `protobuf:"varint,8,opt,name=planning,proto3" json:"planning,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetSegment) Reset() {
+	*x = ResetSegment{}
+	mi := &file_georep_proto_msgTypes[89]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetSegment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetSegment) ProtoMessage() {}
+
+func (x *ResetSegment) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[89]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetSegment.ProtoReflect.Descriptor instead.
+func (*ResetSegment) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{89}
+}
+
+func (x *ResetSegment) GetSegment() uint64 {
+	if x != nil {
+		return x.Segment
+	}
+	return 0
+}
+
+func (x *ResetSegment) GetParents() []uint64 {
+	if x != nil {
+		return x.Parents
+	}
+	return nil
+}
+
+func (x *ResetSegment) GetLog() *SegmentLog {
+	if x != nil {
+		return x.Log
+	}
+	return nil
+}
+
+func (x *ResetSegment) GetNext() *Position {
+	if x != nil {
+		return x.Next
+	}
+	return nil
+}
+
+func (x *ResetSegment) GetPublished() bool {
+	if x != nil {
+		return x.Published
+	}
+	return false
+}
+
+func (x *ResetSegment) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *ResetSegment) GetFound() *Position {
+	if x != nil {
+		return x.Found
+	}
+	return nil
+}
+
+func (x *ResetSegment) GetPlanning() bool {
+	if x != nil {
+		return x.Planning
+	}
+	return false
+}
+
+// ResetRequest: georep_reset_plan says what moving cursors of a topic would do, and whether it may be done.
+type ResetRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Remote string                 `protobuf:"bytes,1,opt,name=remote,proto3" json:"remote,omitempty"`
+	To     *StartPoint            `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	// Those to reset; empty: all.
+	Segments []uint64 `protobuf:"varint,3,rep,packed,name=segments,proto3" json:"segments,omitempty"`
+	// All that the layout has, sealed ones too.
+	Known         []*ResetSegment `protobuf:"bytes,4,rep,name=known,proto3" json:"known,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetRequest) Reset() {
+	*x = ResetRequest{}
+	mi := &file_georep_proto_msgTypes[90]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetRequest) ProtoMessage() {}
+
+func (x *ResetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[90]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetRequest.ProtoReflect.Descriptor instead.
+func (*ResetRequest) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{90}
+}
+
+func (x *ResetRequest) GetRemote() string {
+	if x != nil {
+		return x.Remote
+	}
+	return ""
+}
+
+func (x *ResetRequest) GetTo() *StartPoint {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
+func (x *ResetRequest) GetSegments() []uint64 {
+	if x != nil {
+		return x.Segments
+	}
+	return nil
+}
+
+func (x *ResetRequest) GetKnown() []*ResetSegment {
+	if x != nil {
+		return x.Known
+	}
+	return nil
+}
+
+// SegmentReset is what happens to one segment.
+type SegmentReset struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Segment uint64                 `protobuf:"varint,1,opt,name=segment,proto3" json:"segment,omitempty"`
+	Start   *Position              `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"`
+	// A new one, because what is sent again would count as stored already in the old one.
+	Generation uint64 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	// From start to the end of the log: to be read, of those from tiered storage, and of those again.
+	ReadEntries         int64 `protobuf:"varint,4,opt,name=read_entries,json=readEntries,proto3" json:"read_entries,omitempty"`
+	ReadBytes           int64 `protobuf:"varint,5,opt,name=read_bytes,json=readBytes,proto3" json:"read_bytes,omitempty"`
+	ReadOffloadedBytes  int64 `protobuf:"varint,6,opt,name=read_offloaded_bytes,json=readOffloadedBytes,proto3" json:"read_offloaded_bytes,omitempty"`
+	AgainEntries        int64 `protobuf:"varint,7,opt,name=again_entries,json=againEntries,proto3" json:"again_entries,omitempty"`
+	AgainBytes          int64 `protobuf:"varint,8,opt,name=again_bytes,json=againBytes,proto3" json:"again_bytes,omitempty"`
+	AgainOffloadedBytes int64 `protobuf:"varint,9,opt,name=again_offloaded_bytes,json=againOffloadedBytes,proto3" json:"again_offloaded_bytes,omitempty"`
+	// Would have been read, and are skipped now.
+	SkipEntries        int64 `protobuf:"varint,10,opt,name=skip_entries,json=skipEntries,proto3" json:"skip_entries,omitempty"`
+	SkipBytes          int64 `protobuf:"varint,11,opt,name=skip_bytes,json=skipBytes,proto3" json:"skip_bytes,omitempty"`
+	SkipOffloadedBytes int64 `protobuf:"varint,12,opt,name=skip_offloaded_bytes,json=skipOffloadedBytes,proto3" json:"skip_offloaded_bytes,omitempty"`
+	// To be kept with the cursor: with the horizon and manifest of all that lies before start.
+	Plan          *StartPlan `protobuf:"bytes,13,opt,name=plan,proto3" json:"plan,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SegmentReset) Reset() {
+	*x = SegmentReset{}
+	mi := &file_georep_proto_msgTypes[91]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SegmentReset) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SegmentReset) ProtoMessage() {}
+
+func (x *SegmentReset) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[91]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SegmentReset.ProtoReflect.Descriptor instead.
+func (*SegmentReset) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{91}
+}
+
+func (x *SegmentReset) GetSegment() uint64 {
+	if x != nil {
+		return x.Segment
+	}
+	return 0
+}
+
+func (x *SegmentReset) GetStart() *Position {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *SegmentReset) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *SegmentReset) GetReadEntries() int64 {
+	if x != nil {
+		return x.ReadEntries
+	}
+	return 0
+}
+
+func (x *SegmentReset) GetReadBytes() int64 {
+	if x != nil {
+		return x.ReadBytes
+	}
+	return 0
+}
+
+func (x *SegmentReset) GetReadOffloadedBytes() int64 {
+	if x != nil {
+		return x.ReadOffloadedBytes
+	}
+	return 0
+}
+
+func (x *SegmentReset) GetAgainEntries() int64 {
+	if x != nil {
+		return x.AgainEntries
+	}
+	return 0
+}
+
+func (x *SegmentReset) GetAgainBytes() int64 {
+	if x != nil {
+		return x.AgainBytes
+	}
+	return 0
+}
+
+func (x *SegmentReset) GetAgainOffloadedBytes() int64 {
+	if x != nil {
+		return x.AgainOffloadedBytes
+	}
+	return 0
+}
+
+func (x *SegmentReset) GetSkipEntries() int64 {
+	if x != nil {
+		return x.SkipEntries
+	}
+	return 0
+}
+
+func (x *SegmentReset) GetSkipBytes() int64 {
+	if x != nil {
+		return x.SkipBytes
+	}
+	return 0
+}
+
+func (x *SegmentReset) GetSkipOffloadedBytes() int64 {
+	if x != nil {
+		return x.SkipOffloadedBytes
+	}
+	return 0
+}
+
+func (x *SegmentReset) GetPlan() *StartPlan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+type ResetPlan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why nothing may be done, for people; empty: it may. The rest is what would happen.
+	Refused string `protobuf:"bytes,1,opt,name=refused,proto3" json:"refused,omitempty"`
+	// With a refusal: those that have to be reset in the same call, all of them, for the order to hold.
+	Together []uint64 `protobuf:"varint,2,rep,packed,name=together,proto3" json:"together,omitempty"`
+	// Not empty: to be answered (ResetSegment.found) before there is a plan.
+	Finds    []*BootstrapFind `protobuf:"bytes,3,rep,name=finds,proto3" json:"finds,omitempty"`
+	Segments []*SegmentReset  `protobuf:"bytes,4,rep,name=segments,proto3" json:"segments,omitempty"`
+	// Sums over segments, the other fields are not set.
+	Total         *SegmentReset `protobuf:"bytes,5,opt,name=total,proto3" json:"total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetPlan) Reset() {
+	*x = ResetPlan{}
+	mi := &file_georep_proto_msgTypes[92]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetPlan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetPlan) ProtoMessage() {}
+
+func (x *ResetPlan) ProtoReflect() protoreflect.Message {
+	mi := &file_georep_proto_msgTypes[92]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetPlan.ProtoReflect.Descriptor instead.
+func (*ResetPlan) Descriptor() ([]byte, []int) {
+	return file_georep_proto_rawDescGZIP(), []int{92}
+}
+
+func (x *ResetPlan) GetRefused() string {
+	if x != nil {
+		return x.Refused
+	}
+	return ""
+}
+
+func (x *ResetPlan) GetTogether() []uint64 {
+	if x != nil {
+		return x.Together
+	}
+	return nil
+}
+
+func (x *ResetPlan) GetFinds() []*BootstrapFind {
+	if x != nil {
+		return x.Finds
+	}
+	return nil
+}
+
+func (x *ResetPlan) GetSegments() []*SegmentReset {
+	if x != nil {
+		return x.Segments
+	}
+	return nil
+}
+
+func (x *ResetPlan) GetTotal() *SegmentReset {
+	if x != nil {
+		return x.Total
+	}
+	return nil
+}
+
 var File_georep_proto protoreflect.FileDescriptor
 
 const file_georep_proto_rawDesc = "" +
@@ -6623,7 +8652,168 @@ const file_georep_proto_rawDesc = "" +
 	"\x05moved\x18\t \x01(\x04R\x05moved\"S\n" +
 	"\x0eExchangeStatus\x12-\n" +
 	"\x05peers\x18\x01 \x03(\v2\x17.georep.v1.ExchangePeerR\x05peers\x12\x12\n" +
-	"\x04open\x18\x02 \x01(\rR\x04open*F\n" +
+	"\x04open\x18\x02 \x01(\rR\x04open\"\x8c\x01\n" +
+	"\n" +
+	"StartPoint\x12\"\n" +
+	"\x02at\x18\x01 \x01(\x0e2\x12.georep.v1.StartAtR\x02at\x12/\n" +
+	"\bposition\x18\x02 \x01(\v2\x13.georep.v1.PositionR\bposition\x12)\n" +
+	"\x10timestamp_millis\x18\x03 \x01(\x03R\x0ftimestampMillis\"\xb0\x03\n" +
+	"\n" +
+	"StartQuery\x12\x16\n" +
+	"\x06remote\x18\x01 \x01(\tR\x06remote\x12U\n" +
+	"\x10topic_properties\x18\x02 \x03(\v2*.georep.v1.StartQuery.TopicPropertiesEntryR\x0ftopicProperties\x12a\n" +
+	"\x14namespace_properties\x18\x03 \x03(\v2..georep.v1.StartQuery.NamespacePropertiesEntryR\x13namespaceProperties\x120\n" +
+	"\x14replication_start_at\x18\x04 \x01(\tR\x12replicationStartAt\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\x1aB\n" +
+	"\x14TopicPropertiesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1aF\n" +
+	"\x18NamespacePropertiesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb0\x01\n" +
+	"\vStartChoice\x12+\n" +
+	"\x05start\x18\x01 \x01(\v2\x15.georep.v1.StartPointR\x05start\x12\x16\n" +
+	"\x06source\x18\x02 \x01(\tR\x06source\x12.\n" +
+	"\bordinary\x18\x03 \x01(\x0e2\x12.georep.v1.StartAtR\bordinary\x12\x18\n" +
+	"\atrouble\x18\x04 \x01(\tR\atrouble\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\"\xb3\x02\n" +
+	"\tLogLedger\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x18\n" +
+	"\aentries\x18\x02 \x01(\x03R\aentries\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\x121\n" +
+	"\aoffload\x18\x04 \x01(\x0e2\x17.georep.v1.OffloadStateR\aoffload\x12/\n" +
+	"\abookies\x18\x05 \x01(\x0e2\x15.georep.v1.BookieCopyR\abookies\x12\x12\n" +
+	"\x04open\x18\x06 \x01(\bR\x04open\x12\x16\n" +
+	"\x06driver\x18\a \x01(\tR\x06driver\x12\x12\n" +
+	"\x04uuid\x18\b \x01(\tR\x04uuid\x12!\n" +
+	"\ffirst_millis\x18\t \x01(\x03R\vfirstMillis\x12\x1f\n" +
+	"\vlast_millis\x18\n" +
+	" \x01(\x03R\n" +
+	"lastMillis\"Z\n" +
+	"\n" +
+	"SegmentLog\x12.\n" +
+	"\aledgers\x18\x01 \x03(\v2\x14.georep.v1.LogLedgerR\aledgers\x12\x1c\n" +
+	"\tcompacted\x18\x02 \x01(\bR\tcompacted\"\xfa\x01\n" +
+	"\rSkippedLedger\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\x03R\x06ledger\x12\x18\n" +
+	"\aentries\x18\x02 \x01(\x03R\aentries\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\x121\n" +
+	"\aoffload\x18\x04 \x01(\x0e2\x17.georep.v1.OffloadStateR\aoffload\x12\x16\n" +
+	"\x06driver\x18\x05 \x01(\tR\x06driver\x12\x12\n" +
+	"\x04uuid\x18\x06 \x01(\tR\x04uuid\x12!\n" +
+	"\ffirst_millis\x18\a \x01(\x03R\vfirstMillis\x12\x1f\n" +
+	"\vlast_millis\x18\b \x01(\x03R\n" +
+	"lastMillis\"\xd7\x04\n" +
+	"\tStartPlan\x12.\n" +
+	"\x06action\x18\x01 \x01(\x0e2\x16.georep.v1.StartActionR\x06action\x12+\n" +
+	"\x05asked\x18\x02 \x01(\v2\x15.georep.v1.StartPointR\x05asked\x12\x16\n" +
+	"\x06source\x18\x03 \x01(\tR\x06source\x12)\n" +
+	"\x05start\x18\x04 \x01(\v2\x13.georep.v1.PositionR\x05start\x12-\n" +
+	"\ahorizon\x18\x05 \x01(\v2\x13.georep.v1.PositionR\ahorizon\x122\n" +
+	"\askipped\x18\x06 \x03(\v2\x18.georep.v1.SkippedLedgerR\askipped\x12\x18\n" +
+	"\aomitted\x18\a \x01(\x04R\aomitted\x12\x18\n" +
+	"\aentries\x18\b \x01(\x03R\aentries\x12\x14\n" +
+	"\x05bytes\x18\t \x01(\x03R\x05bytes\x12+\n" +
+	"\x11offloaded_entries\x18\n" +
+	" \x01(\x03R\x10offloadedEntries\x12'\n" +
+	"\x0foffloaded_bytes\x18\v \x01(\x03R\x0eoffloadedBytes\x12\x1f\n" +
+	"\vfrom_millis\x18\f \x01(\x03R\n" +
+	"fromMillis\x12\x1b\n" +
+	"\tto_millis\x18\r \x01(\x03R\btoMillis\x12\x14\n" +
+	"\x05whole\x18\x0e \x01(\bR\x05whole\x12,\n" +
+	"\alineage\x18\x0f \x03(\v2\x12.georep.v1.SegmentR\alineage\x12%\n" +
+	"\x0eplanned_millis\x18\x10 \x01(\x03R\rplannedMillis\"Y\n" +
+	"\rBootstrapHold\x12%\n" +
+	"\x03end\x18\x01 \x01(\v2\x13.georep.v1.PositionR\x03end\x12!\n" +
+	"\fsince_millis\x18\x02 \x01(\x03R\vsinceMillis\"\xf5\x02\n" +
+	"\x0fBootstrapConfig\x12\x16\n" +
+	"\x06remote\x18\x01 \x01(\tR\x06remote\x12\x18\n" +
+	"\asegment\x18\x02 \x01(\x04R\asegment\x12#\n" +
+	"\rcreated_epoch\x18\x03 \x01(\x04R\fcreatedEpoch\x12&\n" +
+	"\fjoined_epoch\x18\x04 \x01(\x04H\x00R\vjoinedEpoch\x88\x01\x01\x12%\n" +
+	"\x03end\x18\x05 \x01(\v2\x13.georep.v1.PositionR\x03end\x12,\n" +
+	"\x04held\x18\x06 \x01(\v2\x18.georep.v1.BootstrapHoldR\x04held\x12,\n" +
+	"\x06placed\x18\a \x01(\v2\x14.georep.v1.StartPlanR\x06placed\x12!\n" +
+	"\fhas_position\x18\b \x01(\bR\vhasPosition\x12,\n" +
+	"\alineage\x18\t \x03(\v2\x12.georep.v1.SegmentR\alineageB\x0f\n" +
+	"\r_joined_epoch\"\xc9\x02\n" +
+	"\x0eBootstrapEvent\x12\x1d\n" +
+	"\n" +
+	"now_millis\x18\x01 \x01(\x03R\tnowMillis\x120\n" +
+	"\x04held\x18\x02 \x01(\v2\x1a.georep.v1.ConvergeNothingH\x00R\x04held\x12.\n" +
+	"\x04read\x18\x03 \x01(\v2\x18.georep.v1.BootstrapReadH\x00R\x04read\x12+\n" +
+	"\x05found\x18\x04 \x01(\v2\x13.georep.v1.PositionH\x00R\x05found\x124\n" +
+	"\x06placed\x18\x05 \x01(\v2\x1a.georep.v1.ConvergeNothingH\x00R\x06placed\x12\x18\n" +
+	"\x06failed\x18\x06 \x01(\tH\x00R\x06failed\x120\n" +
+	"\x04tick\x18\a \x01(\v2\x1a.georep.v1.ConvergeNothingH\x00R\x04tickB\a\n" +
+	"\x05event\"g\n" +
+	"\rBootstrapRead\x12-\n" +
+	"\x06policy\x18\x01 \x01(\v2\x15.georep.v1.StartQueryR\x06policy\x12'\n" +
+	"\x03log\x18\x02 \x01(\v2\x15.georep.v1.SegmentLogR\x03log\"\x8f\x02\n" +
+	"\x0fBootstrapAction\x12.\n" +
+	"\x04hold\x18\x01 \x01(\v2\x18.georep.v1.BootstrapHoldH\x00R\x04hold\x120\n" +
+	"\x04read\x18\x02 \x01(\v2\x1a.georep.v1.ConvergeNothingH\x00R\x04read\x12.\n" +
+	"\x04find\x18\x03 \x01(\v2\x18.georep.v1.BootstrapFindH\x00R\x04find\x12,\n" +
+	"\x05place\x18\x04 \x01(\v2\x14.georep.v1.StartPlanH\x00R\x05place\x122\n" +
+	"\x05begin\x18\x05 \x01(\v2\x1a.georep.v1.ConvergeNothingH\x00R\x05beginB\b\n" +
+	"\x06action\"\x95\x01\n" +
+	"\rBootstrapFind\x12\x18\n" +
+	"\asegment\x18\x01 \x01(\x04R\asegment\x12)\n" +
+	"\x05first\x18\x02 \x01(\v2\x13.georep.v1.PositionR\x05first\x12'\n" +
+	"\x04last\x18\x03 \x01(\v2\x13.georep.v1.PositionR\x04last\x12\x16\n" +
+	"\x06millis\x18\x04 \x01(\x03R\x06millis\"m\n" +
+	"\x0fBootstrapResult\x124\n" +
+	"\aactions\x18\x01 \x03(\v2\x1a.georep.v1.BootstrapActionR\aactions\x12$\n" +
+	"\x0ewake_at_millis\x18\x02 \x01(\x03R\fwakeAtMillis\"\xc4\x01\n" +
+	"\x0fBootstrapStatus\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\x12\x10\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\x12\x14\n" +
+	"\x05tries\x18\x03 \x01(\rR\x05tries\x12!\n" +
+	"\fsince_millis\x18\x04 \x01(\x03R\vsinceMillis\x12&\n" +
+	"\x0fretry_at_millis\x18\x05 \x01(\x03R\rretryAtMillis\x12(\n" +
+	"\x04plan\x18\x06 \x01(\v2\x14.georep.v1.StartPlanR\x04plan\"\x99\x02\n" +
+	"\fResetSegment\x12\x18\n" +
+	"\asegment\x18\x01 \x01(\x04R\asegment\x12\x18\n" +
+	"\aparents\x18\x02 \x03(\x04R\aparents\x12'\n" +
+	"\x03log\x18\x03 \x01(\v2\x15.georep.v1.SegmentLogR\x03log\x12'\n" +
+	"\x04next\x18\x04 \x01(\v2\x13.georep.v1.PositionR\x04next\x12\x1c\n" +
+	"\tpublished\x18\x05 \x01(\bR\tpublished\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x06 \x01(\x04R\n" +
+	"generation\x12)\n" +
+	"\x05found\x18\a \x01(\v2\x13.georep.v1.PositionR\x05found\x12\x1a\n" +
+	"\bplanning\x18\b \x01(\bR\bplanning\"\x98\x01\n" +
+	"\fResetRequest\x12\x16\n" +
+	"\x06remote\x18\x01 \x01(\tR\x06remote\x12%\n" +
+	"\x02to\x18\x02 \x01(\v2\x15.georep.v1.StartPointR\x02to\x12\x1a\n" +
+	"\bsegments\x18\x03 \x03(\x04R\bsegments\x12-\n" +
+	"\x05known\x18\x04 \x03(\v2\x17.georep.v1.ResetSegmentR\x05known\"\xff\x03\n" +
+	"\fSegmentReset\x12\x18\n" +
+	"\asegment\x18\x01 \x01(\x04R\asegment\x12)\n" +
+	"\x05start\x18\x02 \x01(\v2\x13.georep.v1.PositionR\x05start\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x03 \x01(\x04R\n" +
+	"generation\x12!\n" +
+	"\fread_entries\x18\x04 \x01(\x03R\vreadEntries\x12\x1d\n" +
+	"\n" +
+	"read_bytes\x18\x05 \x01(\x03R\treadBytes\x120\n" +
+	"\x14read_offloaded_bytes\x18\x06 \x01(\x03R\x12readOffloadedBytes\x12#\n" +
+	"\ragain_entries\x18\a \x01(\x03R\fagainEntries\x12\x1f\n" +
+	"\vagain_bytes\x18\b \x01(\x03R\n" +
+	"againBytes\x122\n" +
+	"\x15again_offloaded_bytes\x18\t \x01(\x03R\x13againOffloadedBytes\x12!\n" +
+	"\fskip_entries\x18\n" +
+	" \x01(\x03R\vskipEntries\x12\x1d\n" +
+	"\n" +
+	"skip_bytes\x18\v \x01(\x03R\tskipBytes\x120\n" +
+	"\x14skip_offloaded_bytes\x18\f \x01(\x03R\x12skipOffloadedBytes\x12(\n" +
+	"\x04plan\x18\r \x01(\v2\x14.georep.v1.StartPlanR\x04plan\"\xd5\x01\n" +
+	"\tResetPlan\x12\x18\n" +
+	"\arefused\x18\x01 \x01(\tR\arefused\x12\x1a\n" +
+	"\btogether\x18\x02 \x03(\x04R\btogether\x12.\n" +
+	"\x05finds\x18\x03 \x03(\v2\x18.georep.v1.BootstrapFindR\x05finds\x123\n" +
+	"\bsegments\x18\x04 \x03(\v2\x17.georep.v1.SegmentResetR\bsegments\x12-\n" +
+	"\x05total\x18\x05 \x01(\v2\x17.georep.v1.SegmentResetR\x05total*F\n" +
 	"\aProfile\x12\x17\n" +
 	"\x13PROFILE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -6667,7 +8857,31 @@ const file_georep_proto_rawDesc = "" +
 	"\x1dLAYOUT_OP_KIND_SPLIT_MIDPOINT\x10\x01\x12!\n" +
 	"\x1dLAYOUT_OP_KIND_SPLIT_EXPLICIT\x10\x02\x12\x1b\n" +
 	"\x17LAYOUT_OP_KIND_REBUCKET\x10\x03\x12\x18\n" +
-	"\x14LAYOUT_OP_KIND_MERGE\x10\x04B&\n" +
+	"\x14LAYOUT_OP_KIND_MERGE\x10\x04*\xa3\x01\n" +
+	"\aStartAt\x12\x18\n" +
+	"\x14START_AT_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11START_AT_EARLIEST\x10\x01\x12\x13\n" +
+	"\x0fSTART_AT_LATEST\x10\x02\x12#\n" +
+	"\x1fSTART_AT_EARLIEST_NOT_OFFLOADED\x10\x03\x12\x15\n" +
+	"\x11START_AT_POSITION\x10\x04\x12\x16\n" +
+	"\x12START_AT_TIMESTAMP\x10\x05*\x9d\x01\n" +
+	"\fOffloadState\x12\x1d\n" +
+	"\x19OFFLOAD_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12OFFLOAD_STATE_NONE\x10\x01\x12\x1c\n" +
+	"\x18OFFLOAD_STATE_INCOMPLETE\x10\x02\x12\x1a\n" +
+	"\x16OFFLOAD_STATE_COMPLETE\x10\x03\x12\x1c\n" +
+	"\x18OFFLOAD_STATE_UNREADABLE\x10\x04*[\n" +
+	"\n" +
+	"BookieCopy\x12\x1b\n" +
+	"\x17BOOKIE_COPY_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13BOOKIE_COPY_PRESENT\x10\x01\x12\x17\n" +
+	"\x13BOOKIE_COPY_DELETED\x10\x02*\x96\x01\n" +
+	"\vStartAction\x12\x1c\n" +
+	"\x18START_ACTION_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11START_ACTION_KEEP\x10\x01\x12\x19\n" +
+	"\x15START_ACTION_ORDINARY\x10\x02\x12\x16\n" +
+	"\x12START_ACTION_START\x10\x03\x12\x1f\n" +
+	"\x1bSTART_ACTION_START_ALL_KEPT\x10\x04B&\n" +
 	"\x0fgeorep.proto.v1P\x01Z\x11georep/core/pb;pbb\x06proto3"
 
 var (
@@ -6682,8 +8896,8 @@ func file_georep_proto_rawDescGZIP() []byte {
 	return file_georep_proto_rawDescData
 }
 
-var file_georep_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_georep_proto_msgTypes = make([]protoimpl.MessageInfo, 77)
+var file_georep_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_georep_proto_msgTypes = make([]protoimpl.MessageInfo, 98)
 var file_georep_proto_goTypes = []any{
 	(Profile)(0),                // 0: georep.v1.Profile
 	(SegmentState)(0),           // 1: georep.v1.SegmentState
@@ -6691,193 +8905,265 @@ var file_georep_proto_goTypes = []any{
 	(WatermarkStatus)(0),        // 3: georep.v1.WatermarkStatus
 	(ConvergeCode)(0),           // 4: georep.v1.ConvergeCode
 	(LayoutOpKind)(0),           // 5: georep.v1.LayoutOpKind
-	(*Range)(nil),               // 6: georep.v1.Range
-	(*Segment)(nil),             // 7: georep.v1.Segment
-	(*Layout)(nil),              // 8: georep.v1.Layout
-	(*PeerState)(nil),           // 9: georep.v1.PeerState
-	(*PeerCheck)(nil),           // 10: georep.v1.PeerCheck
-	(*TopicFilter)(nil),         // 11: georep.v1.TopicFilter
-	(*TopicVerdict)(nil),        // 12: georep.v1.TopicVerdict
-	(*TopicVerdicts)(nil),       // 13: georep.v1.TopicVerdicts
-	(*StateRequest)(nil),        // 14: georep.v1.StateRequest
-	(*WindowConfig)(nil),        // 15: georep.v1.WindowConfig
-	(*Position)(nil),            // 16: georep.v1.Position
-	(*Parked)(nil),              // 17: georep.v1.Parked
-	(*Counter)(nil),             // 18: georep.v1.Counter
-	(*WindowStatus)(nil),        // 19: georep.v1.WindowStatus
-	(*BudgetConfig)(nil),        // 20: georep.v1.BudgetConfig
-	(*BudgetStatus)(nil),        // 21: georep.v1.BudgetStatus
-	(*OriginKey)(nil),           // 22: georep.v1.OriginKey
-	(*OriginKeys)(nil),          // 23: georep.v1.OriginKeys
-	(*WatermarkRequest)(nil),    // 24: georep.v1.WatermarkRequest
-	(*WatermarkResponse)(nil),   // 25: georep.v1.WatermarkResponse
-	(*DedupEntry)(nil),          // 26: georep.v1.DedupEntry
-	(*DedupStatus)(nil),         // 27: georep.v1.DedupStatus
-	(*ShapeSegment)(nil),        // 28: georep.v1.ShapeSegment
-	(*Shape)(nil),               // 29: georep.v1.Shape
-	(*Cut)(nil),                 // 30: georep.v1.Cut
-	(*LayoutCaps)(nil),          // 31: georep.v1.LayoutCaps
-	(*TopicState)(nil),          // 32: georep.v1.TopicState
-	(*ExchangeRequest)(nil),     // 33: georep.v1.ExchangeRequest
-	(*ExchangeResponse)(nil),    // 34: georep.v1.ExchangeResponse
-	(*ExchangeAnswer)(nil),      // 35: georep.v1.ExchangeAnswer
-	(*LayoutChild)(nil),         // 36: georep.v1.LayoutChild
-	(*LayoutOp)(nil),            // 37: georep.v1.LayoutOp
-	(*JoinRequest)(nil),         // 38: georep.v1.JoinRequest
-	(*PlanRequest)(nil),         // 39: georep.v1.PlanRequest
-	(*PlanResponse)(nil),        // 40: georep.v1.PlanResponse
-	(*DiffRequest)(nil),         // 41: georep.v1.DiffRequest
-	(*DivergedRange)(nil),       // 42: georep.v1.DivergedRange
-	(*DiffResponse)(nil),        // 43: georep.v1.DiffResponse
-	(*ConvergeConfig)(nil),      // 44: georep.v1.ConvergeConfig
-	(*ConvergeEvent)(nil),       // 45: georep.v1.ConvergeEvent
-	(*ConvergeNothing)(nil),     // 46: georep.v1.ConvergeNothing
-	(*ConvergeLead)(nil),        // 47: georep.v1.ConvergeLead
-	(*ConvergeMembers)(nil),     // 48: georep.v1.ConvergeMembers
-	(*ConvergeCold)(nil),        // 49: georep.v1.ConvergeCold
-	(*ConvergePush)(nil),        // 50: georep.v1.ConvergePush
-	(*ConvergePushAnswer)(nil),  // 51: georep.v1.ConvergePushAnswer
-	(*ConvergePushFailure)(nil), // 52: georep.v1.ConvergePushFailure
-	(*ConvergeCommit)(nil),      // 53: georep.v1.ConvergeCommit
-	(*ConvergeFailure)(nil),     // 54: georep.v1.ConvergeFailure
-	(*ConvergeSplit)(nil),       // 55: georep.v1.ConvergeSplit
-	(*ConvergeMerge)(nil),       // 56: georep.v1.ConvergeMerge
-	(*ConvergeRebucket)(nil),    // 57: georep.v1.ConvergeRebucket
-	(*ConvergeCancel)(nil),      // 58: georep.v1.ConvergeCancel
-	(*ConvergeAction)(nil),      // 59: georep.v1.ConvergeAction
-	(*ConvergeSend)(nil),        // 60: georep.v1.ConvergeSend
-	(*ConvergeReply)(nil),       // 61: georep.v1.ConvergeReply
-	(*ConvergeMutation)(nil),    // 62: georep.v1.ConvergeMutation
-	(*ConvergeVerdict)(nil),     // 63: georep.v1.ConvergeVerdict
-	(*ConvergeResult)(nil),      // 64: georep.v1.ConvergeResult
-	(*PeerConvergence)(nil),     // 65: georep.v1.PeerConvergence
-	(*ManualMark)(nil),          // 66: georep.v1.ManualMark
-	(*ConvergeStatus)(nil),      // 67: georep.v1.ConvergeStatus
-	(*ExchangeConfig)(nil),      // 68: georep.v1.ExchangeConfig
-	(*ExchangeEvent)(nil),       // 69: georep.v1.ExchangeEvent
-	(*ExchangeReturn)(nil),      // 70: georep.v1.ExchangeReturn
-	(*ExchangeFailure)(nil),     // 71: georep.v1.ExchangeFailure
-	(*ExchangeReceipt)(nil),     // 72: georep.v1.ExchangeReceipt
-	(*ExchangeAction)(nil),      // 73: georep.v1.ExchangeAction
-	(*ExchangeCall)(nil),        // 74: georep.v1.ExchangeCall
-	(*ExchangeDelivery)(nil),    // 75: georep.v1.ExchangeDelivery
-	(*ExchangeRespond)(nil),     // 76: georep.v1.ExchangeRespond
-	(*ExchangeResult)(nil),      // 77: georep.v1.ExchangeResult
-	(*ExchangePeer)(nil),        // 78: georep.v1.ExchangePeer
-	(*ExchangeStatus)(nil),      // 79: georep.v1.ExchangeStatus
-	nil,                         // 80: georep.v1.PeerState.GenerationsEntry
-	nil,                         // 81: georep.v1.TopicFilter.PropertiesEntry
-	nil,                         // 82: georep.v1.ConvergeMutation.PropertiesEntry
+	(StartAt)(0),                // 6: georep.v1.StartAt
+	(OffloadState)(0),           // 7: georep.v1.OffloadState
+	(BookieCopy)(0),             // 8: georep.v1.BookieCopy
+	(StartAction)(0),            // 9: georep.v1.StartAction
+	(*Range)(nil),               // 10: georep.v1.Range
+	(*Segment)(nil),             // 11: georep.v1.Segment
+	(*Layout)(nil),              // 12: georep.v1.Layout
+	(*PeerState)(nil),           // 13: georep.v1.PeerState
+	(*PeerCheck)(nil),           // 14: georep.v1.PeerCheck
+	(*TopicFilter)(nil),         // 15: georep.v1.TopicFilter
+	(*TopicVerdict)(nil),        // 16: georep.v1.TopicVerdict
+	(*TopicVerdicts)(nil),       // 17: georep.v1.TopicVerdicts
+	(*StateRequest)(nil),        // 18: georep.v1.StateRequest
+	(*WindowConfig)(nil),        // 19: georep.v1.WindowConfig
+	(*Position)(nil),            // 20: georep.v1.Position
+	(*Parked)(nil),              // 21: georep.v1.Parked
+	(*Counter)(nil),             // 22: georep.v1.Counter
+	(*WindowStatus)(nil),        // 23: georep.v1.WindowStatus
+	(*BudgetConfig)(nil),        // 24: georep.v1.BudgetConfig
+	(*BudgetStatus)(nil),        // 25: georep.v1.BudgetStatus
+	(*OriginKey)(nil),           // 26: georep.v1.OriginKey
+	(*OriginKeys)(nil),          // 27: georep.v1.OriginKeys
+	(*WatermarkRequest)(nil),    // 28: georep.v1.WatermarkRequest
+	(*WatermarkResponse)(nil),   // 29: georep.v1.WatermarkResponse
+	(*DedupEntry)(nil),          // 30: georep.v1.DedupEntry
+	(*DedupStatus)(nil),         // 31: georep.v1.DedupStatus
+	(*ShapeSegment)(nil),        // 32: georep.v1.ShapeSegment
+	(*Shape)(nil),               // 33: georep.v1.Shape
+	(*Cut)(nil),                 // 34: georep.v1.Cut
+	(*LayoutCaps)(nil),          // 35: georep.v1.LayoutCaps
+	(*TopicState)(nil),          // 36: georep.v1.TopicState
+	(*ExchangeRequest)(nil),     // 37: georep.v1.ExchangeRequest
+	(*ExchangeResponse)(nil),    // 38: georep.v1.ExchangeResponse
+	(*ExchangeAnswer)(nil),      // 39: georep.v1.ExchangeAnswer
+	(*LayoutChild)(nil),         // 40: georep.v1.LayoutChild
+	(*LayoutOp)(nil),            // 41: georep.v1.LayoutOp
+	(*JoinRequest)(nil),         // 42: georep.v1.JoinRequest
+	(*PlanRequest)(nil),         // 43: georep.v1.PlanRequest
+	(*PlanResponse)(nil),        // 44: georep.v1.PlanResponse
+	(*DiffRequest)(nil),         // 45: georep.v1.DiffRequest
+	(*DivergedRange)(nil),       // 46: georep.v1.DivergedRange
+	(*DiffResponse)(nil),        // 47: georep.v1.DiffResponse
+	(*ConvergeConfig)(nil),      // 48: georep.v1.ConvergeConfig
+	(*ConvergeEvent)(nil),       // 49: georep.v1.ConvergeEvent
+	(*ConvergeNothing)(nil),     // 50: georep.v1.ConvergeNothing
+	(*ConvergeLead)(nil),        // 51: georep.v1.ConvergeLead
+	(*ConvergeMembers)(nil),     // 52: georep.v1.ConvergeMembers
+	(*ConvergeCold)(nil),        // 53: georep.v1.ConvergeCold
+	(*ConvergePush)(nil),        // 54: georep.v1.ConvergePush
+	(*ConvergePushAnswer)(nil),  // 55: georep.v1.ConvergePushAnswer
+	(*ConvergePushFailure)(nil), // 56: georep.v1.ConvergePushFailure
+	(*ConvergeCommit)(nil),      // 57: georep.v1.ConvergeCommit
+	(*ConvergeFailure)(nil),     // 58: georep.v1.ConvergeFailure
+	(*ConvergeSplit)(nil),       // 59: georep.v1.ConvergeSplit
+	(*ConvergeMerge)(nil),       // 60: georep.v1.ConvergeMerge
+	(*ConvergeRebucket)(nil),    // 61: georep.v1.ConvergeRebucket
+	(*ConvergeCancel)(nil),      // 62: georep.v1.ConvergeCancel
+	(*ConvergeAction)(nil),      // 63: georep.v1.ConvergeAction
+	(*ConvergeSend)(nil),        // 64: georep.v1.ConvergeSend
+	(*ConvergeReply)(nil),       // 65: georep.v1.ConvergeReply
+	(*ConvergeMutation)(nil),    // 66: georep.v1.ConvergeMutation
+	(*ConvergeVerdict)(nil),     // 67: georep.v1.ConvergeVerdict
+	(*ConvergeResult)(nil),      // 68: georep.v1.ConvergeResult
+	(*PeerConvergence)(nil),     // 69: georep.v1.PeerConvergence
+	(*ManualMark)(nil),          // 70: georep.v1.ManualMark
+	(*ConvergeStatus)(nil),      // 71: georep.v1.ConvergeStatus
+	(*ExchangeConfig)(nil),      // 72: georep.v1.ExchangeConfig
+	(*ExchangeEvent)(nil),       // 73: georep.v1.ExchangeEvent
+	(*ExchangeReturn)(nil),      // 74: georep.v1.ExchangeReturn
+	(*ExchangeFailure)(nil),     // 75: georep.v1.ExchangeFailure
+	(*ExchangeReceipt)(nil),     // 76: georep.v1.ExchangeReceipt
+	(*ExchangeAction)(nil),      // 77: georep.v1.ExchangeAction
+	(*ExchangeCall)(nil),        // 78: georep.v1.ExchangeCall
+	(*ExchangeDelivery)(nil),    // 79: georep.v1.ExchangeDelivery
+	(*ExchangeRespond)(nil),     // 80: georep.v1.ExchangeRespond
+	(*ExchangeResult)(nil),      // 81: georep.v1.ExchangeResult
+	(*ExchangePeer)(nil),        // 82: georep.v1.ExchangePeer
+	(*ExchangeStatus)(nil),      // 83: georep.v1.ExchangeStatus
+	(*StartPoint)(nil),          // 84: georep.v1.StartPoint
+	(*StartQuery)(nil),          // 85: georep.v1.StartQuery
+	(*StartChoice)(nil),         // 86: georep.v1.StartChoice
+	(*LogLedger)(nil),           // 87: georep.v1.LogLedger
+	(*SegmentLog)(nil),          // 88: georep.v1.SegmentLog
+	(*SkippedLedger)(nil),       // 89: georep.v1.SkippedLedger
+	(*StartPlan)(nil),           // 90: georep.v1.StartPlan
+	(*BootstrapHold)(nil),       // 91: georep.v1.BootstrapHold
+	(*BootstrapConfig)(nil),     // 92: georep.v1.BootstrapConfig
+	(*BootstrapEvent)(nil),      // 93: georep.v1.BootstrapEvent
+	(*BootstrapRead)(nil),       // 94: georep.v1.BootstrapRead
+	(*BootstrapAction)(nil),     // 95: georep.v1.BootstrapAction
+	(*BootstrapFind)(nil),       // 96: georep.v1.BootstrapFind
+	(*BootstrapResult)(nil),     // 97: georep.v1.BootstrapResult
+	(*BootstrapStatus)(nil),     // 98: georep.v1.BootstrapStatus
+	(*ResetSegment)(nil),        // 99: georep.v1.ResetSegment
+	(*ResetRequest)(nil),        // 100: georep.v1.ResetRequest
+	(*SegmentReset)(nil),        // 101: georep.v1.SegmentReset
+	(*ResetPlan)(nil),           // 102: georep.v1.ResetPlan
+	nil,                         // 103: georep.v1.PeerState.GenerationsEntry
+	nil,                         // 104: georep.v1.TopicFilter.PropertiesEntry
+	nil,                         // 105: georep.v1.ConvergeMutation.PropertiesEntry
+	nil,                         // 106: georep.v1.StartQuery.TopicPropertiesEntry
+	nil,                         // 107: georep.v1.StartQuery.NamespacePropertiesEntry
 }
 var file_georep_proto_depIdxs = []int32{
-	6,   // 0: georep.v1.Segment.range:type_name -> georep.v1.Range
+	10,  // 0: georep.v1.Segment.range:type_name -> georep.v1.Range
 	1,   // 1: georep.v1.Segment.state:type_name -> georep.v1.SegmentState
 	0,   // 2: georep.v1.Segment.profile:type_name -> georep.v1.Profile
-	7,   // 3: georep.v1.Layout.segments:type_name -> georep.v1.Segment
-	8,   // 4: georep.v1.PeerState.layout:type_name -> georep.v1.Layout
-	80,  // 5: georep.v1.PeerState.generations:type_name -> georep.v1.PeerState.GenerationsEntry
+	11,  // 3: georep.v1.Layout.segments:type_name -> georep.v1.Segment
+	12,  // 4: georep.v1.PeerState.layout:type_name -> georep.v1.Layout
+	103, // 5: georep.v1.PeerState.generations:type_name -> georep.v1.PeerState.GenerationsEntry
 	2,   // 6: georep.v1.PeerCheck.verdict:type_name -> georep.v1.PeerVerdict
-	81,  // 7: georep.v1.TopicFilter.properties:type_name -> georep.v1.TopicFilter.PropertiesEntry
-	12,  // 8: georep.v1.TopicVerdicts.remotes:type_name -> georep.v1.TopicVerdict
+	104, // 7: georep.v1.TopicFilter.properties:type_name -> georep.v1.TopicFilter.PropertiesEntry
+	16,  // 8: georep.v1.TopicVerdicts.remotes:type_name -> georep.v1.TopicVerdict
 	0,   // 9: georep.v1.StateRequest.default_profile:type_name -> georep.v1.Profile
-	6,   // 10: georep.v1.WindowConfig.range:type_name -> georep.v1.Range
+	10,  // 10: georep.v1.WindowConfig.range:type_name -> georep.v1.Range
 	0,   // 11: georep.v1.WindowConfig.profile:type_name -> georep.v1.Profile
-	16,  // 12: georep.v1.WindowConfig.sent_before:type_name -> georep.v1.Position
-	16,  // 13: georep.v1.Parked.position:type_name -> georep.v1.Position
-	17,  // 14: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
-	18,  // 15: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
-	16,  // 16: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
-	18,  // 17: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
-	16,  // 18: georep.v1.WindowStatus.horizon:type_name -> georep.v1.Position
-	20,  // 19: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
-	18,  // 20: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
-	22,  // 21: georep.v1.OriginKeys.keys:type_name -> georep.v1.OriginKey
-	22,  // 22: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
+	20,  // 12: georep.v1.WindowConfig.sent_before:type_name -> georep.v1.Position
+	20,  // 13: georep.v1.Parked.position:type_name -> georep.v1.Position
+	21,  // 14: georep.v1.WindowStatus.parked:type_name -> georep.v1.Parked
+	22,  // 15: georep.v1.WindowStatus.counters:type_name -> georep.v1.Counter
+	20,  // 16: georep.v1.WindowStatus.lowest_open:type_name -> georep.v1.Position
+	22,  // 17: georep.v1.WindowStatus.parked_by:type_name -> georep.v1.Counter
+	20,  // 18: georep.v1.WindowStatus.horizon:type_name -> georep.v1.Position
+	24,  // 19: georep.v1.BudgetStatus.config:type_name -> georep.v1.BudgetConfig
+	22,  // 20: georep.v1.BudgetStatus.counters:type_name -> georep.v1.Counter
+	26,  // 21: georep.v1.OriginKeys.keys:type_name -> georep.v1.OriginKey
+	26,  // 22: georep.v1.WatermarkRequest.key:type_name -> georep.v1.OriginKey
 	3,   // 23: georep.v1.WatermarkResponse.status:type_name -> georep.v1.WatermarkStatus
-	16,  // 24: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
-	22,  // 25: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
-	16,  // 26: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
-	26,  // 27: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
+	20,  // 24: georep.v1.WatermarkResponse.position:type_name -> georep.v1.Position
+	26,  // 25: georep.v1.DedupEntry.key:type_name -> georep.v1.OriginKey
+	20,  // 26: georep.v1.DedupEntry.position:type_name -> georep.v1.Position
+	30,  // 27: georep.v1.DedupStatus.entries:type_name -> georep.v1.DedupEntry
 	0,   // 28: georep.v1.Shape.profile:type_name -> georep.v1.Profile
-	28,  // 29: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
-	6,   // 30: georep.v1.Cut.parent:type_name -> georep.v1.Range
-	29,  // 31: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
-	31,  // 32: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
-	30,  // 33: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
-	32,  // 34: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
-	35,  // 35: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
+	32,  // 29: georep.v1.Shape.segments:type_name -> georep.v1.ShapeSegment
+	10,  // 30: georep.v1.Cut.parent:type_name -> georep.v1.Range
+	33,  // 31: georep.v1.TopicState.shape:type_name -> georep.v1.Shape
+	35,  // 32: georep.v1.TopicState.caps:type_name -> georep.v1.LayoutCaps
+	34,  // 33: georep.v1.TopicState.splits:type_name -> georep.v1.Cut
+	36,  // 34: georep.v1.ExchangeRequest.states:type_name -> georep.v1.TopicState
+	39,  // 35: georep.v1.ExchangeResponse.answers:type_name -> georep.v1.ExchangeAnswer
 	4,   // 36: georep.v1.ExchangeAnswer.code:type_name -> georep.v1.ConvergeCode
-	32,  // 37: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
-	6,   // 38: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
+	36,  // 37: georep.v1.ExchangeAnswer.state:type_name -> georep.v1.TopicState
+	10,  // 38: georep.v1.LayoutChild.range:type_name -> georep.v1.Range
 	5,   // 39: georep.v1.LayoutOp.kind:type_name -> georep.v1.LayoutOpKind
-	36,  // 40: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
-	8,   // 41: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
-	8,   // 42: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
-	8,   // 43: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
-	31,  // 44: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
-	29,  // 45: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
-	37,  // 46: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
-	8,   // 47: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
-	8,   // 48: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
-	6,   // 49: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
-	42,  // 50: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
-	31,  // 51: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
+	40,  // 40: georep.v1.LayoutOp.children:type_name -> georep.v1.LayoutChild
+	12,  // 41: georep.v1.JoinRequest.layouts:type_name -> georep.v1.Layout
+	12,  // 42: georep.v1.PlanRequest.local:type_name -> georep.v1.Layout
+	12,  // 43: georep.v1.PlanRequest.peers:type_name -> georep.v1.Layout
+	35,  // 44: georep.v1.PlanRequest.caps:type_name -> georep.v1.LayoutCaps
+	33,  // 45: georep.v1.PlanResponse.target:type_name -> georep.v1.Shape
+	41,  // 46: georep.v1.PlanResponse.ops:type_name -> georep.v1.LayoutOp
+	12,  // 47: georep.v1.DiffRequest.local:type_name -> georep.v1.Layout
+	12,  // 48: georep.v1.DiffRequest.peer:type_name -> georep.v1.Layout
+	10,  // 49: georep.v1.DivergedRange.range:type_name -> georep.v1.Range
+	46,  // 50: georep.v1.DiffResponse.diverged:type_name -> georep.v1.DivergedRange
+	35,  // 51: georep.v1.ConvergeConfig.caps:type_name -> georep.v1.LayoutCaps
 	0,   // 52: georep.v1.ConvergeConfig.default_profile:type_name -> georep.v1.Profile
-	47,  // 53: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
-	46,  // 54: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
-	48,  // 55: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
-	31,  // 56: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
-	49,  // 57: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
-	50,  // 58: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
-	51,  // 59: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
-	52,  // 60: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
-	53,  // 61: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
-	54,  // 62: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
-	55,  // 63: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
-	56,  // 64: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
-	57,  // 65: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
-	58,  // 66: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
-	46,  // 67: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
-	32,  // 68: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
-	35,  // 69: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
-	60,  // 70: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
-	61,  // 71: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
-	62,  // 72: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
-	63,  // 73: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
-	32,  // 74: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
-	35,  // 75: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
-	37,  // 76: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
-	82,  // 77: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
+	51,  // 53: georep.v1.ConvergeEvent.lead:type_name -> georep.v1.ConvergeLead
+	50,  // 54: georep.v1.ConvergeEvent.resign:type_name -> georep.v1.ConvergeNothing
+	52,  // 55: georep.v1.ConvergeEvent.members:type_name -> georep.v1.ConvergeMembers
+	35,  // 56: georep.v1.ConvergeEvent.caps:type_name -> georep.v1.LayoutCaps
+	53,  // 57: georep.v1.ConvergeEvent.cold:type_name -> georep.v1.ConvergeCold
+	54,  // 58: georep.v1.ConvergeEvent.received:type_name -> georep.v1.ConvergePush
+	55,  // 59: georep.v1.ConvergeEvent.answered:type_name -> georep.v1.ConvergePushAnswer
+	56,  // 60: georep.v1.ConvergeEvent.push_failed:type_name -> georep.v1.ConvergePushFailure
+	57,  // 61: georep.v1.ConvergeEvent.committed:type_name -> georep.v1.ConvergeCommit
+	58,  // 62: georep.v1.ConvergeEvent.mutation_failed:type_name -> georep.v1.ConvergeFailure
+	59,  // 63: georep.v1.ConvergeEvent.wish_split:type_name -> georep.v1.ConvergeSplit
+	60,  // 64: georep.v1.ConvergeEvent.wish_merge:type_name -> georep.v1.ConvergeMerge
+	61,  // 65: georep.v1.ConvergeEvent.wish_rebucket:type_name -> georep.v1.ConvergeRebucket
+	62,  // 66: georep.v1.ConvergeEvent.cancel_mark:type_name -> georep.v1.ConvergeCancel
+	50,  // 67: georep.v1.ConvergeEvent.tick:type_name -> georep.v1.ConvergeNothing
+	36,  // 68: georep.v1.ConvergePush.state:type_name -> georep.v1.TopicState
+	39,  // 69: georep.v1.ConvergePushAnswer.answer:type_name -> georep.v1.ExchangeAnswer
+	64,  // 70: georep.v1.ConvergeAction.push:type_name -> georep.v1.ConvergeSend
+	65,  // 71: georep.v1.ConvergeAction.answer:type_name -> georep.v1.ConvergeReply
+	66,  // 72: georep.v1.ConvergeAction.mutate:type_name -> georep.v1.ConvergeMutation
+	67,  // 73: georep.v1.ConvergeAction.verdict:type_name -> georep.v1.ConvergeVerdict
+	36,  // 74: georep.v1.ConvergeSend.state:type_name -> georep.v1.TopicState
+	39,  // 75: georep.v1.ConvergeReply.answer:type_name -> georep.v1.ExchangeAnswer
+	41,  // 76: georep.v1.ConvergeMutation.ops:type_name -> georep.v1.LayoutOp
+	105, // 77: georep.v1.ConvergeMutation.properties:type_name -> georep.v1.ConvergeMutation.PropertiesEntry
 	4,   // 78: georep.v1.ConvergeVerdict.code:type_name -> georep.v1.ConvergeCode
-	59,  // 79: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
-	42,  // 80: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
-	31,  // 81: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
-	31,  // 82: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
-	31,  // 83: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
-	66,  // 84: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
-	65,  // 85: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
-	60,  // 86: georep.v1.ExchangeEvent.push:type_name -> georep.v1.ConvergeSend
-	70,  // 87: georep.v1.ExchangeEvent.returned:type_name -> georep.v1.ExchangeReturn
-	71,  // 88: georep.v1.ExchangeEvent.failed:type_name -> georep.v1.ExchangeFailure
-	72,  // 89: georep.v1.ExchangeEvent.received:type_name -> georep.v1.ExchangeReceipt
-	61,  // 90: georep.v1.ExchangeEvent.replied:type_name -> georep.v1.ConvergeReply
-	46,  // 91: georep.v1.ExchangeEvent.tick:type_name -> georep.v1.ConvergeNothing
-	72,  // 92: georep.v1.ExchangeEvent.offered:type_name -> georep.v1.ExchangeReceipt
-	34,  // 93: georep.v1.ExchangeReturn.response:type_name -> georep.v1.ExchangeResponse
-	33,  // 94: georep.v1.ExchangeReceipt.request:type_name -> georep.v1.ExchangeRequest
-	74,  // 95: georep.v1.ExchangeAction.call:type_name -> georep.v1.ExchangeCall
-	75,  // 96: georep.v1.ExchangeAction.deliver:type_name -> georep.v1.ExchangeDelivery
-	76,  // 97: georep.v1.ExchangeAction.respond:type_name -> georep.v1.ExchangeRespond
-	33,  // 98: georep.v1.ExchangeCall.request:type_name -> georep.v1.ExchangeRequest
-	45,  // 99: georep.v1.ExchangeDelivery.event:type_name -> georep.v1.ConvergeEvent
-	34,  // 100: georep.v1.ExchangeRespond.response:type_name -> georep.v1.ExchangeResponse
-	73,  // 101: georep.v1.ExchangeResult.actions:type_name -> georep.v1.ExchangeAction
-	78,  // 102: georep.v1.ExchangeStatus.peers:type_name -> georep.v1.ExchangePeer
-	103, // [103:103] is the sub-list for method output_type
-	103, // [103:103] is the sub-list for method input_type
-	103, // [103:103] is the sub-list for extension type_name
-	103, // [103:103] is the sub-list for extension extendee
-	0,   // [0:103] is the sub-list for field type_name
+	63,  // 79: georep.v1.ConvergeResult.actions:type_name -> georep.v1.ConvergeAction
+	46,  // 80: georep.v1.PeerConvergence.diverged:type_name -> georep.v1.DivergedRange
+	35,  // 81: georep.v1.PeerConvergence.caps:type_name -> georep.v1.LayoutCaps
+	35,  // 82: georep.v1.ConvergeStatus.caps:type_name -> georep.v1.LayoutCaps
+	35,  // 83: georep.v1.ConvergeStatus.effective_caps:type_name -> georep.v1.LayoutCaps
+	70,  // 84: georep.v1.ConvergeStatus.marks:type_name -> georep.v1.ManualMark
+	69,  // 85: georep.v1.ConvergeStatus.peers:type_name -> georep.v1.PeerConvergence
+	64,  // 86: georep.v1.ExchangeEvent.push:type_name -> georep.v1.ConvergeSend
+	74,  // 87: georep.v1.ExchangeEvent.returned:type_name -> georep.v1.ExchangeReturn
+	75,  // 88: georep.v1.ExchangeEvent.failed:type_name -> georep.v1.ExchangeFailure
+	76,  // 89: georep.v1.ExchangeEvent.received:type_name -> georep.v1.ExchangeReceipt
+	65,  // 90: georep.v1.ExchangeEvent.replied:type_name -> georep.v1.ConvergeReply
+	50,  // 91: georep.v1.ExchangeEvent.tick:type_name -> georep.v1.ConvergeNothing
+	76,  // 92: georep.v1.ExchangeEvent.offered:type_name -> georep.v1.ExchangeReceipt
+	38,  // 93: georep.v1.ExchangeReturn.response:type_name -> georep.v1.ExchangeResponse
+	37,  // 94: georep.v1.ExchangeReceipt.request:type_name -> georep.v1.ExchangeRequest
+	78,  // 95: georep.v1.ExchangeAction.call:type_name -> georep.v1.ExchangeCall
+	79,  // 96: georep.v1.ExchangeAction.deliver:type_name -> georep.v1.ExchangeDelivery
+	80,  // 97: georep.v1.ExchangeAction.respond:type_name -> georep.v1.ExchangeRespond
+	37,  // 98: georep.v1.ExchangeCall.request:type_name -> georep.v1.ExchangeRequest
+	49,  // 99: georep.v1.ExchangeDelivery.event:type_name -> georep.v1.ConvergeEvent
+	38,  // 100: georep.v1.ExchangeRespond.response:type_name -> georep.v1.ExchangeResponse
+	77,  // 101: georep.v1.ExchangeResult.actions:type_name -> georep.v1.ExchangeAction
+	82,  // 102: georep.v1.ExchangeStatus.peers:type_name -> georep.v1.ExchangePeer
+	6,   // 103: georep.v1.StartPoint.at:type_name -> georep.v1.StartAt
+	20,  // 104: georep.v1.StartPoint.position:type_name -> georep.v1.Position
+	106, // 105: georep.v1.StartQuery.topic_properties:type_name -> georep.v1.StartQuery.TopicPropertiesEntry
+	107, // 106: georep.v1.StartQuery.namespace_properties:type_name -> georep.v1.StartQuery.NamespacePropertiesEntry
+	84,  // 107: georep.v1.StartChoice.start:type_name -> georep.v1.StartPoint
+	6,   // 108: georep.v1.StartChoice.ordinary:type_name -> georep.v1.StartAt
+	7,   // 109: georep.v1.LogLedger.offload:type_name -> georep.v1.OffloadState
+	8,   // 110: georep.v1.LogLedger.bookies:type_name -> georep.v1.BookieCopy
+	87,  // 111: georep.v1.SegmentLog.ledgers:type_name -> georep.v1.LogLedger
+	7,   // 112: georep.v1.SkippedLedger.offload:type_name -> georep.v1.OffloadState
+	9,   // 113: georep.v1.StartPlan.action:type_name -> georep.v1.StartAction
+	84,  // 114: georep.v1.StartPlan.asked:type_name -> georep.v1.StartPoint
+	20,  // 115: georep.v1.StartPlan.start:type_name -> georep.v1.Position
+	20,  // 116: georep.v1.StartPlan.horizon:type_name -> georep.v1.Position
+	89,  // 117: georep.v1.StartPlan.skipped:type_name -> georep.v1.SkippedLedger
+	11,  // 118: georep.v1.StartPlan.lineage:type_name -> georep.v1.Segment
+	20,  // 119: georep.v1.BootstrapHold.end:type_name -> georep.v1.Position
+	20,  // 120: georep.v1.BootstrapConfig.end:type_name -> georep.v1.Position
+	91,  // 121: georep.v1.BootstrapConfig.held:type_name -> georep.v1.BootstrapHold
+	90,  // 122: georep.v1.BootstrapConfig.placed:type_name -> georep.v1.StartPlan
+	11,  // 123: georep.v1.BootstrapConfig.lineage:type_name -> georep.v1.Segment
+	50,  // 124: georep.v1.BootstrapEvent.held:type_name -> georep.v1.ConvergeNothing
+	94,  // 125: georep.v1.BootstrapEvent.read:type_name -> georep.v1.BootstrapRead
+	20,  // 126: georep.v1.BootstrapEvent.found:type_name -> georep.v1.Position
+	50,  // 127: georep.v1.BootstrapEvent.placed:type_name -> georep.v1.ConvergeNothing
+	50,  // 128: georep.v1.BootstrapEvent.tick:type_name -> georep.v1.ConvergeNothing
+	85,  // 129: georep.v1.BootstrapRead.policy:type_name -> georep.v1.StartQuery
+	88,  // 130: georep.v1.BootstrapRead.log:type_name -> georep.v1.SegmentLog
+	91,  // 131: georep.v1.BootstrapAction.hold:type_name -> georep.v1.BootstrapHold
+	50,  // 132: georep.v1.BootstrapAction.read:type_name -> georep.v1.ConvergeNothing
+	96,  // 133: georep.v1.BootstrapAction.find:type_name -> georep.v1.BootstrapFind
+	90,  // 134: georep.v1.BootstrapAction.place:type_name -> georep.v1.StartPlan
+	50,  // 135: georep.v1.BootstrapAction.begin:type_name -> georep.v1.ConvergeNothing
+	20,  // 136: georep.v1.BootstrapFind.first:type_name -> georep.v1.Position
+	20,  // 137: georep.v1.BootstrapFind.last:type_name -> georep.v1.Position
+	95,  // 138: georep.v1.BootstrapResult.actions:type_name -> georep.v1.BootstrapAction
+	90,  // 139: georep.v1.BootstrapStatus.plan:type_name -> georep.v1.StartPlan
+	88,  // 140: georep.v1.ResetSegment.log:type_name -> georep.v1.SegmentLog
+	20,  // 141: georep.v1.ResetSegment.next:type_name -> georep.v1.Position
+	20,  // 142: georep.v1.ResetSegment.found:type_name -> georep.v1.Position
+	84,  // 143: georep.v1.ResetRequest.to:type_name -> georep.v1.StartPoint
+	99,  // 144: georep.v1.ResetRequest.known:type_name -> georep.v1.ResetSegment
+	20,  // 145: georep.v1.SegmentReset.start:type_name -> georep.v1.Position
+	90,  // 146: georep.v1.SegmentReset.plan:type_name -> georep.v1.StartPlan
+	96,  // 147: georep.v1.ResetPlan.finds:type_name -> georep.v1.BootstrapFind
+	101, // 148: georep.v1.ResetPlan.segments:type_name -> georep.v1.SegmentReset
+	101, // 149: georep.v1.ResetPlan.total:type_name -> georep.v1.SegmentReset
+	150, // [150:150] is the sub-list for method output_type
+	150, // [150:150] is the sub-list for method input_type
+	150, // [150:150] is the sub-list for extension type_name
+	150, // [150:150] is the sub-list for extension extendee
+	0,   // [0:150] is the sub-list for field type_name
 }
 
 func init() { file_georep_proto_init() }
@@ -6928,13 +9214,29 @@ func file_georep_proto_init() {
 		(*ExchangeAction_Deliver)(nil),
 		(*ExchangeAction_Respond)(nil),
 	}
+	file_georep_proto_msgTypes[82].OneofWrappers = []any{}
+	file_georep_proto_msgTypes[83].OneofWrappers = []any{
+		(*BootstrapEvent_Held)(nil),
+		(*BootstrapEvent_Read)(nil),
+		(*BootstrapEvent_Found)(nil),
+		(*BootstrapEvent_Placed)(nil),
+		(*BootstrapEvent_Failed)(nil),
+		(*BootstrapEvent_Tick)(nil),
+	}
+	file_georep_proto_msgTypes[85].OneofWrappers = []any{
+		(*BootstrapAction_Hold)(nil),
+		(*BootstrapAction_Read)(nil),
+		(*BootstrapAction_Find)(nil),
+		(*BootstrapAction_Place)(nil),
+		(*BootstrapAction_Begin)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_georep_proto_rawDesc), len(file_georep_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   77,
+			NumEnums:      10,
+			NumMessages:   98,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -49,7 +49,7 @@ func width(t *testing.T, ctype string) string {
 	case "int64_t":
 		return "i64"
 	case "uint64_t", "georep_layout", "georep_budget", "georep_window", "georep_gate", "georep_dedup", "georep_converge",
-		"georep_exchange":
+		"georep_exchange", "georep_bootstrap":
 		return "u64"
 	}
 	t.Fatalf("type %q in the header", ctype)

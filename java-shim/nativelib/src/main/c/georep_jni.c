@@ -364,6 +364,45 @@ static jint JNICALL j_exchangeStatus(JNIEnv *env, jclass cls, jlong exchange, jl
     return (jint)georep_exchange_status((georep_exchange)exchange, now, P(out), (uint64_t)cap, P(lenOut), P(err));
 }
 
+static jint JNICALL j_bootstrapNew(JNIEnv *env, jclass cls, jlong config, jint n, jlong out, jlong err) {
+    U;
+    return (jint)georep_bootstrap_new(P(config), (uint32_t)n, P(out), P(err));
+}
+
+static jint JNICALL j_bootstrapFree(JNIEnv *env, jclass cls, jlong bootstrap) {
+    U;
+    return (jint)georep_bootstrap_free((georep_bootstrap)bootstrap);
+}
+
+static jint JNICALL j_bootstrapStep(JNIEnv *env, jclass cls, jlong bootstrap, jlong event, jint n, jlong err) {
+    U;
+    return (jint)georep_bootstrap_step((georep_bootstrap)bootstrap, P(event), (uint32_t)n, P(err));
+}
+
+static jint JNICALL j_bootstrapReady(JNIEnv *env, jclass cls, jlong bootstrap, jlong out, jlong cap, jlong lenOut,
+                                     jlong err) {
+    U;
+    return (jint)georep_bootstrap_ready((georep_bootstrap)bootstrap, P(out), (uint64_t)cap, P(lenOut), P(err));
+}
+
+static jint JNICALL j_bootstrapStatus(JNIEnv *env, jclass cls, jlong bootstrap, jlong out, jlong cap, jlong lenOut,
+                                      jlong err) {
+    U;
+    return (jint)georep_bootstrap_status((georep_bootstrap)bootstrap, P(out), (uint64_t)cap, P(lenOut), P(err));
+}
+
+static jint JNICALL j_startChoose(JNIEnv *env, jclass cls, jlong request, jint n, jlong out, jlong cap, jlong lenOut,
+                                  jlong err) {
+    U;
+    return (jint)georep_start_choose(P(request), (uint32_t)n, P(out), (uint64_t)cap, P(lenOut), P(err));
+}
+
+static jint JNICALL j_resetPlan(JNIEnv *env, jclass cls, jlong request, jint n, jlong out, jlong cap, jlong lenOut,
+                                jlong err) {
+    U;
+    return (jint)georep_reset_plan(P(request), (uint32_t)n, P(out), (uint64_t)cap, P(lenOut), P(err));
+}
+
 static jint JNICALL j_layoutFromState(JNIEnv *env, jclass cls, jlong state, jint len, jlong out, jlong err) {
     U;
     return (jint)georep_layout_from_state(P(state), (uint32_t)len, P(out), P(err));
@@ -444,6 +483,13 @@ static const JNINativeMethod methods[] = {
     {"exchangeStep", "(JJIJ)I", (void *)j_exchangeStep},
     {"exchangeReady", "(JJJJJ)I", (void *)j_exchangeReady},
     {"exchangeStatus", "(JJJJJJ)I", (void *)j_exchangeStatus},
+    {"bootstrapNew", "(JIJJ)I", (void *)j_bootstrapNew},
+    {"bootstrapFree", "(J)I", (void *)j_bootstrapFree},
+    {"bootstrapStep", "(JJIJ)I", (void *)j_bootstrapStep},
+    {"bootstrapReady", "(JJJJJ)I", (void *)j_bootstrapReady},
+    {"bootstrapStatus", "(JJJJJ)I", (void *)j_bootstrapStatus},
+    {"startChoose", "(JIJJJJ)I", (void *)j_startChoose},
+    {"resetPlan", "(JIJJJJ)I", (void *)j_resetPlan},
     {"layoutFromState", "(JIJJ)I", (void *)j_layoutFromState},
     {"address", "(Ljava/nio/Buffer;)J", (void *)j_address},
     {"view", "(JJ)Ljava/nio/ByteBuffer;", (void *)j_view},

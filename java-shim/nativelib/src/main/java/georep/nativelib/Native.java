@@ -168,6 +168,20 @@ final class Native {
 
     static native int exchangeStatus(long exchange, long nowMillis, long out, long cap, long lenOut, long err);
 
+    static native int bootstrapNew(long config, int n, long out, long err);
+
+    static native int bootstrapFree(long bootstrap);
+
+    static native int bootstrapStep(long bootstrap, long event, int n, long err);
+
+    static native int bootstrapReady(long bootstrap, long out, long cap, long lenOut, long err);
+
+    static native int bootstrapStatus(long bootstrap, long out, long cap, long lenOut, long err);
+
+    static native int startChoose(long request, int n, long out, long cap, long lenOut, long err);
+
+    static native int resetPlan(long request, int n, long out, long cap, long lenOut, long err);
+
     static native int layoutFromState(long state, int len, long out, long err);
 
     // JVM only: not part of georep.h

@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a machine wants done: ConvergeResult or ExchangeResult (georep.proto), which have one form. The messages inside
- * stay bytes: most of them only go from one machine into another.
+ * What a machine wants done: ConvergeResult, ExchangeResult or BootstrapResult (georep.proto), which have one form. The
+ * messages inside stay bytes: most of them only go from one machine into another.
  *
  * @param actions      in order
  * @param wakeAtMillis when the next tick is due, -1 for never
