@@ -21,7 +21,7 @@ MESSAGES ?=
 FUZZTIME ?= 60s
 BENCH    ?= .
 
-.PHONY: help lib java cli test test-all lint fmt bench bench-check bench-idle bench-converge sim sim-mutants fuzz demo demo-three dist clean
+.PHONY: help lib java cli test test-all lint fmt bench bench-check bench-idle bench-converge sim sim-mutants fuzz demo demo-three demo-bootstrap dist clean
 
 help: ## list the targets (this text)
 	@echo "Georep $(VERSION): make TARGET"
@@ -84,6 +84,9 @@ demo: java cli ## two clusters in one JVM replicate under load; MESSAGES=n scale
 
 demo-three: java cli ## three clusters with unrelated layouts end on one, under load
 	MESSAGES="$(MESSAGES)" bash build/demo.sh DemoThree
+
+demo-bootstrap: java cli ## a remote starts behind what is offloaded: what is skipped, what is sent, the manifest
+	MESSAGES="$(MESSAGES)" bash build/demo.sh DemoBootstrap
 
 dist: java cli ## pack what a broker and a native host need into build/dist
 	bash build/dist.sh $(VERSION)

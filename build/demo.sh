@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# build/demo.sh [DemoThree]: runs a demo of java-shim/demo; `make demo` builds it first. MESSAGES=n scales it.
-# The last line is DEMO OK … or DEMO FAILED … (exit 1); the report is build/reports/demo.json, or demo-three.json, the
-# brokers' log beside it.
+# build/demo.sh [DemoThree|DemoBootstrap]: runs a demo of java-shim/demo; `make demo` builds it first. MESSAGES=n scales it.
+# The last line is DEMO OK … or DEMO FAILED … (exit 1); the report is build/reports/demo.json, demo-three.json or
+# demo-bootstrap.json, the brokers' log beside it.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 mkdir -p build/reports

@@ -79,6 +79,7 @@ if [ "$kind" = all ]; then
     stage "clients' matrix" interop
     stage "demo" make --no-print-directory demo
     stage "demo of three" make --no-print-directory demo-three
+    stage "demo of a start behind tiered storage" make --no-print-directory demo-bootstrap
     stage "demo, sabotaged" bash build/demo-sabotage.sh
 fi
 stage_end

@@ -55,6 +55,10 @@ record Settings(int messages, Path home, Sabotage.Kind sabotage) {
         return home.resolve("build/reports/demo-three.json");
     }
 
+    Path reportOfBootstrap() {
+        return home.resolve("build/reports/demo-bootstrap.json");
+    }
+
     Path report() {
         return home.resolve("build/reports/demo.json");
     }

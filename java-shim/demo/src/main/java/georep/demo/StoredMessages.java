@@ -5,6 +5,7 @@ import georep.it.Cluster;
 import georep.it.SegmentLog;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
+import java.util.function.LongPredicate;
 import org.apache.bookkeeper.mledger.Entry;
 import org.apache.bookkeeper.mledger.ManagedCursor;
 import org.apache.bookkeeper.mledger.ManagedLedger;
@@ -16,11 +17,22 @@ import org.apache.pulsar.common.protocol.Commands;
 
 /** Reads what a cluster has stored of a topic, by the broker's own classes: parents before children. */
 final class StoredMessages {
+    /** What was read. */
+    record Part(Sequences messages, long entries, long bytes) {
+    }
+
     private StoredMessages() {
     }
 
     static Sequences read(Cluster c, String topic) throws Exception {
+        return read(c, topic, ledger -> true).messages();
+    }
+
+    /** Reads all and keeps what lies in some of the ledgers. */
+    static Part read(Cluster c, String topic, LongPredicate ledgers) throws Exception {
         Sequences all = new Sequences();
+        long entries = 0;
+        long bytes = 0;
         for (String segment : SegmentLog.segments(c, topic)) {
             ManagedLedger log = c.segment(segment).getManagedLedger();
             ManagedCursor cursor = log.newNonDurableCursor(PositionFactory.EARLIEST);
@@ -29,7 +41,11 @@ final class StoredMessages {
                     List<Entry> some = cursor.readEntries(100);
                     try {
                         for (Entry e : some) {
-                            entry(e.getDataBuffer(), all);
+                            if (ledgers.test(e.getLedgerId())) {
+                                entries++;
+                                bytes += e.getLength();
+                                entry(e.getDataBuffer(), all);
+                            }
                         }
                     } finally {
                         some.forEach(Entry::release);
@@ -39,7 +55,7 @@ final class StoredMessages {
                 log.deleteCursor(cursor.getName());
             }
         }
-        return all;
+        return new Part(all, entries, bytes);
     }
 
     /** Adds what is in an entry; reads the buffer up. */
