@@ -52,14 +52,15 @@ PARKED     entries that wait for an operator, see georep parked
 VERBATIM … what became of entries since the segment was loaded: sent as they are,
            unbatched, without keys, cut into parts, not to be sent
 
-Above it, remotes that a pattern of the namespace keeps the topic from. Below it, where
+Above it, remotes that a pattern of the namespace keeps the topic from, and what is not
+replicated by choice (georep bootstrap show). Below it, where
 there is a backlog, what went wrong last, and for how long in all the segment has waited
 for the slow path's budget. Then that budget of each broker.
 ` + connectionHelp + `
   --watch          again every --interval, until interrupted; with --json a line each
   --all            sealed segments that are drained, too
-  --check          exit status 1 where anything stands still, is blocked or parked, or
-                   layouts are kept apart
+  --check          exit status 1 where anything stands still, is blocked, parked or
+                   without a known start, or layouts are kept apart
 
 Exit status: 0 printed, 1 --check found something, 2 bad usage, 3 the cluster can
 not be asked, refuses, or has no such topic.`,

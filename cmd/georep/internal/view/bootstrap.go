@@ -83,7 +83,7 @@ func (s *Bootstrap) Print() string {
 	fmt.Fprintf(&b, "%s  cluster %s\n", s.Topic, s.Cluster)
 	t := table{columns: []column{{name: "SEGMENT"}, {name: "REMOTE", max: 24}, {name: "STATE"}, {name: "ASKED"},
 		{name: "BEGINS AT"}, {name: "LEFT OUT", number: true}, {name: "BYTES", number: true}, {name: "OFFLOADED", number: true}}}
-	sum := map[string]*StartPlan{}
+	sum := leftOut{}
 	for _, seg := range s.Segments {
 		name := fmt.Sprintf("%s-%d", seg.Range, seg.ID)
 		if seg.Error != "" {
@@ -98,10 +98,7 @@ func (s *Bootstrap) Print() string {
 			}
 			t.add(r.notes(), name, remote, r.State, p.Asked.String(), p.Start.String(), Count(int64(p.Entries)),
 				Bytes(int64(p.Bytes)), Bytes(int64(p.OffloadedBytes)))
-			if sum[remote] == nil {
-				sum[remote] = &StartPlan{}
-			}
-			sum[remote].include(p)
+			sum.add(remote, p)
 		}
 	}
 	if len(t.rows) == 0 {
@@ -115,8 +112,19 @@ func (s *Bootstrap) Print() string {
 	return b.String()
 }
 
-// include adds what another segment leaves out.
-func (p *StartPlan) include(o *StartPlan) {
+// leftOut is, by remote, what all segments of a topic leave out.
+type leftOut map[string]*StartPlan
+
+// add adds what another segment leaves out; nil is nothing.
+func (l leftOut) add(remote string, o *StartPlan) {
+	if o == nil {
+		return
+	}
+	p := l[remote]
+	if p == nil {
+		p = &StartPlan{}
+		l[remote] = p
+	}
 	p.Entries += o.Entries
 	p.Bytes += o.Bytes
 	if p.FromMillis == 0 || o.FromMillis != 0 && o.FromMillis < p.FromMillis {

@@ -191,8 +191,8 @@ func (s *Status) Print(all bool) string {
 }
 
 // Trouble counts what somebody should look at: replications that do not run,
-// parked entries, segments that could not be asked, topics whose policies are
-// not in order.
+// parked entries, starts that are not known, segments that could not be asked,
+// topics whose policies are not in order.
 func (s *Status) Trouble() int {
 	n := 0
 	for _, t := range s.Topics {
@@ -205,7 +205,8 @@ func (s *Status) Trouble() int {
 				n++
 			}
 			for _, r := range seg.Remotes {
-				if !well(seg.state(r)) || r.Window != nil && r.Window.ParkedTotal > 0 {
+				if !well(seg.state(r)) || r.Window != nil && r.Window.ParkedTotal > 0 ||
+					r.Bootstrap != nil && r.Bootstrap.Why != "" {
 					n++
 				}
 			}

@@ -34,6 +34,7 @@ func (t *Topic) appendTo(b *strings.Builder, all bool, sum *totals) {
 		fmt.Fprintln(b, Cut(t.Trouble, Width))
 	}
 	t.Convergence.appendTo(b)
+	t.appendLeftOut(b)
 	rows := table{columns: []column{{name: "SEGMENT"}, {name: "REMOTE", max: 12}, {name: "STATE"}, {name: "WAITS FOR"},
 		{name: "BACKLOG", number: true}, {name: "DELAY", number: true}, {name: "PARKED", number: true}}}
 	for _, p := range paths {
@@ -46,6 +47,24 @@ func (t *Topic) appendTo(b *strings.Builder, all bool, sum *totals) {
 		rows.appendTo(b)
 	} else {
 		b.WriteString("nothing to replicate\n")
+	}
+}
+
+// appendLeftOut says for each remote what none of the segments sends, hidden ones
+// included.
+func (t *Topic) appendLeftOut(b *strings.Builder) {
+	sum := leftOut{}
+	for _, s := range t.Segments {
+		for remote, r := range s.Remotes {
+			if r.Bootstrap != nil {
+				sum.add(remote, r.Bootstrap.Plan)
+			}
+		}
+	}
+	for _, remote := range slices.Sorted(maps.Keys(sum)) {
+		if sum[remote].Entries > 0 {
+			fmt.Fprintln(b, Cut("to "+remote+": "+sum[remote].LeftOut(), Width))
+		}
 	}
 }
 
@@ -96,8 +115,6 @@ func (r *Remote) notes(remote string, matters bool) []string {
 	}
 	if b := r.Bootstrap; b != nil && b.Why != "" {
 		out = append(out, "where it begins is not known: "+b.Why)
-	} else if b != nil && b.Plan != nil && b.Plan.Entries > 0 {
-		out = append(out, b.Plan.LeftOut())
 	}
 	if r.Window == nil || len(r.Window.Parked) == 0 {
 		return out

@@ -116,22 +116,28 @@ func TestUnexpectedStarts(t *testing.T) {
 	}
 }
 
-// TestStartInStatus: what was left out stays in sight, and so does a start that is not known.
+// TestStartInStatus: what was left out stays in sight, also of segments that are
+// drained, and so does a start that is not known.
 func TestStartInStatus(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"state":"kept"}`: "",
-		`{"state":"placed","plan":{"start":{"ledger":"3"}}}`:                                       "",
-		`{"state":"placed","plan":{"entries":"7","bytes":"2048","fromMillis":"1764400000000"}}`:    "    not replicated by choice: 7 entries, 2 KiB, from 2025-11-29T07:06:40Z to ?",
-		`{"state":"waiting","why":"time-out","tries":2,"plan":{"entries":"7"}}`:                    "    where it begins is not known: time-out",
-		`{"state":"placed","plan":{"action":"START_ACTION_START","entries":"1","toMillis":"999"}}`: "    not replicated by choice: 1 entries, 0 B, from ? to 1970-01-01T00:00:00Z",
+		`{"state":"placed","plan":{"start":{"ledger":"3"}}}`:                                    "",
+		`{"state":"placed","plan":{"entries":"7","bytes":"2048","fromMillis":"1764400000000"}}`: "to b: not replicated by choice: 7 entries, 2 KiB, from 2025-11-29T07:06:40Z to ?",
+		`{"state":"placed","plan":{"entries":"1","toMillis":"999"}}`:                            "to b: not replicated by choice: 1 entries, 0 B, from ? to 1970-01-01T00:00:00Z",
+		`{"state":"waiting","why":"time-out","tries":2}`:                                        "    where it begins is not known: time-out",
 	} {
 		s, err := ParseStatus([]byte(`{"topic":"topic://t/n/x","cluster":"a","segments":[{"id":0,"range":"0000-ffff",
-			"state":"ACTIVE","remotes":{"b":{"bootstrap":` + in + `}}}]}`))
+			"state":"SEALED","remotes":{"b":{"window":{"state":"replicating"},"bootstrap":` + in + `}}}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Split(s.Print(false), "\n")[3]; got != want {
-			t.Errorf("%s: %q, want %q", in, got, want)
+		all, few := s.Print(true), s.Print(false)
+		if want == "" && (strings.Contains(all, "choice") || strings.Contains(all, "begins")) ||
+			!strings.Contains(all, want) || strings.HasPrefix(want, "to b") && !strings.Contains(few, "\n"+want+"\n") {
+			t.Errorf("%s: want %q in\n%s\nand\n%s", in, want, all, few)
+		}
+		if got, want := s.Trouble(), strings.Count(in, `"why"`); got != want {
+			t.Errorf("%s: %d troubles, want %d", in, got, want)
 		}
 	}
 }
