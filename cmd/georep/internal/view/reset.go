@@ -21,10 +21,8 @@ func (p *Position) String() string {
 // Reset is georep.v1.ResetPlan, as far as it is printed: cursors that begin
 // anew, or would.
 type Reset struct {
-	Refused  string // why nothing may be done
-	Together []Number
 	Segments []*SegmentReset
-	Total    SegmentReset
+	Total    *SegmentReset
 }
 
 // SegmentReset is one segment's part.
@@ -44,8 +42,8 @@ func ParseReset(answer []byte) (*Reset, error) {
 	if err := json.Unmarshal(answer, &r); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrJSON, err)
 	}
-	if r.Refused == "" && len(r.Segments) == 0 {
-		return nil, fmt.Errorf("%w: neither segments nor why they are refused", ErrJSON)
+	if r.Total == nil {
+		return nil, fmt.Errorf("%w: no total", ErrJSON)
 	}
 	return &r, nil
 }
