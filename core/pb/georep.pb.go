@@ -6729,8 +6729,10 @@ func (x *LogLedger) GetLastMillis() int64 {
 type SegmentLog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In order.
-	Ledgers       []*LogLedger `protobuf:"bytes,1,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
-	Compacted     bool         `protobuf:"varint,2,opt,name=compacted,proto3" json:"compacted,omitempty"`
+	Ledgers   []*LogLedger `protobuf:"bytes,1,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
+	Compacted bool         `protobuf:"varint,2,opt,name=compacted,proto3" json:"compacted,omitempty"`
+	// The managed ledger is terminated: nothing is added any more.
+	Sealed        bool `protobuf:"varint,3,opt,name=sealed,proto3" json:"sealed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6775,6 +6777,13 @@ func (x *SegmentLog) GetLedgers() []*LogLedger {
 func (x *SegmentLog) GetCompacted() bool {
 	if x != nil {
 		return x.Compacted
+	}
+	return false
+}
+
+func (x *SegmentLog) GetSealed() bool {
+	if x != nil {
+		return x.Sealed
 	}
 	return false
 }
@@ -7128,6 +7137,7 @@ type BootstrapConfig struct {
 	HasPosition bool `protobuf:"varint,8,opt,name=has_position,json=hasPosition,proto3" json:"has_position,omitempty"`
 	// Goes into the plan.
 	Lineage       []*Segment `protobuf:"bytes,9,rep,name=lineage,proto3" json:"lineage,omitempty"`
+	NowMillis     int64      `protobuf:"varint,10,opt,name=now_millis,json=nowMillis,proto3" json:"now_millis,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7223,6 +7233,13 @@ func (x *BootstrapConfig) GetLineage() []*Segment {
 		return x.Lineage
 	}
 	return nil
+}
+
+func (x *BootstrapConfig) GetNowMillis() int64 {
+	if x != nil {
+		return x.NowMillis
+	}
+	return 0
 }
 
 // BootstrapEvent is one thing that happened; exactly one of the fields is set. All but tick end an action.
@@ -8689,11 +8706,12 @@ const file_georep_proto_rawDesc = "" +
 	"\ffirst_millis\x18\t \x01(\x03R\vfirstMillis\x12\x1f\n" +
 	"\vlast_millis\x18\n" +
 	" \x01(\x03R\n" +
-	"lastMillis\"Z\n" +
+	"lastMillis\"r\n" +
 	"\n" +
 	"SegmentLog\x12.\n" +
 	"\aledgers\x18\x01 \x03(\v2\x14.georep.v1.LogLedgerR\aledgers\x12\x1c\n" +
-	"\tcompacted\x18\x02 \x01(\bR\tcompacted\"\xfa\x01\n" +
+	"\tcompacted\x18\x02 \x01(\bR\tcompacted\x12\x16\n" +
+	"\x06sealed\x18\x03 \x01(\bR\x06sealed\"\xfa\x01\n" +
 	"\rSkippedLedger\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\x03R\x06ledger\x12\x18\n" +
 	"\aentries\x18\x02 \x01(\x03R\aentries\x12\x14\n" +
@@ -8725,7 +8743,7 @@ const file_georep_proto_rawDesc = "" +
 	"\x0eplanned_millis\x18\x10 \x01(\x03R\rplannedMillis\"Y\n" +
 	"\rBootstrapHold\x12%\n" +
 	"\x03end\x18\x01 \x01(\v2\x13.georep.v1.PositionR\x03end\x12!\n" +
-	"\fsince_millis\x18\x02 \x01(\x03R\vsinceMillis\"\xf5\x02\n" +
+	"\fsince_millis\x18\x02 \x01(\x03R\vsinceMillis\"\x94\x03\n" +
 	"\x0fBootstrapConfig\x12\x16\n" +
 	"\x06remote\x18\x01 \x01(\tR\x06remote\x12\x18\n" +
 	"\asegment\x18\x02 \x01(\x04R\asegment\x12#\n" +
@@ -8735,7 +8753,10 @@ const file_georep_proto_rawDesc = "" +
 	"\x04held\x18\x06 \x01(\v2\x18.georep.v1.BootstrapHoldR\x04held\x12,\n" +
 	"\x06placed\x18\a \x01(\v2\x14.georep.v1.StartPlanR\x06placed\x12!\n" +
 	"\fhas_position\x18\b \x01(\bR\vhasPosition\x12,\n" +
-	"\alineage\x18\t \x03(\v2\x12.georep.v1.SegmentR\alineageB\x0f\n" +
+	"\alineage\x18\t \x03(\v2\x12.georep.v1.SegmentR\alineage\x12\x1d\n" +
+	"\n" +
+	"now_millis\x18\n" +
+	" \x01(\x03R\tnowMillisB\x0f\n" +
 	"\r_joined_epoch\"\xc9\x02\n" +
 	"\x0eBootstrapEvent\x12\x1d\n" +
 	"\n" +

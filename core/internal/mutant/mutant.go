@@ -58,6 +58,9 @@ const (
 	AnswerMisrouted        // exchange: a topic gets the answer to another one's push
 	ReplacedAnswered       // exchange: the outcome of a push that was replaced is told
 	ReplyMisplaced         // exchange: replies fill a response in the order in which they come
+	UnknownIsZero          // bootstrap: an earliest pending offload that is not known is the log start
+	UnknownIsLatest        // bootstrap: an earliest pending offload that is not known is the log end
+	HoleSkipped            // bootstrap: what follows the highest offloaded ledger is the start, holes or not
 	count
 )
 
@@ -103,6 +106,9 @@ var names = [...]string{
 	AnswerMisrouted:     "answer-misrouted",
 	ReplacedAnswered:    "replaced-answered",
 	ReplyMisplaced:      "reply-misplaced",
+	UnknownIsZero:       "unknown-is-zero",
+	UnknownIsLatest:     "unknown-is-latest",
+	HoleSkipped:         "hole-skipped",
 }
 
 // String returns the kebab-case name of the mistake.

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"georep/core/entry"
+)
+
+// Segment is what its owner says about one remote's cursor on it.
+type Segment struct {
+	ID         uint64
+	Parents    []uint64
+	Log        Log
+	Next       entry.Position // the cursor's, were nothing in flight
+	Published  bool           // something of it was sent to the remote, or may be at any moment
+	Generation uint64
+	Found      *entry.Position // what a search has come to
+	Planning   bool            // its start is still being planned
+}
+
+// Move is what a reset does to one segment.
+type Move struct {
+	Segment    uint64
+	Plan       Plan
+	Generation uint64 // a new one: in the old one, what is sent again counts as stored already
+	Read       Amount // from the start to the end
+	Again      Amount // of that, what the cursor was past
+	Skip       Amount // what it would have read
+	back       bool
+}
+
+// Amount is how much data, and how many bytes of it are read from tiered storage.
+type Amount struct{ Entries, Bytes, Offloaded int64 }
+
+// Reset is what moving cursors would do.
+type Reset struct {
+	Refused  string            // why nothing may be done, "" where it may
+	Together []uint64          // with a refusal: those that have to be reset together for the order to hold
+	Searches map[uint64]Search // to be answered in Segment.Found before there is a plan
+	Moves    []Move            // by segment
+	Total    Move              // sums
+}
+
+// PlanReset says what moving the cursors of the selected segments (none: of all) would
+// do. known are all segments of the layout.
+//
+// A segment that goes back is sent again from there, and everything that its descendants
+// have sent already comes before that at the remote. So it is refused, unless each
+// descendant that has published goes back to its first entry in the same call: its gate
+// then waits for the ancestor. Going forward breaks nothing: the ancestor is drained sooner.
+//
+// Errors wrap [ErrLedgers] or [ErrStart]: what is asked cannot be.
+func PlanReset(to Point, selected []uint64, known []Segment) (Reset, error) {
+	if err := to.check(); err != nil {
+		return Reset{}, err
+	}
+	r := Reset{Searches: map[uint64]Search{}}
+	for _, id := range selected {
+		if !slices.ContainsFunc(known, func(s Segment) bool { return s.ID == id }) {
+			r.Refused = fmt.Sprintf("segment %d is not in the layout", id)
+			return r, nil
+		}
+	}
+	known = slices.Clone(known)
+	slices.SortFunc(known, func(a, b Segment) int { return cmp.Compare(a.ID, b.ID) })
+	inside := false // the position lies in a log, or before one that goes on
+	for i, s := range known {
+		if i > 0 && known[i-1].ID == s.ID {
+			return Reset{}, fmt.Errorf("%w: segment %d is there twice", ErrStart, s.ID)
+		}
+		if err := s.Log.check(); err != nil {
+			return Reset{}, fmt.Errorf("segment %d: %w", s.ID, err)
+		}
+		if len(selected) > 0 && !slices.Contains(selected, s.ID) {
+			continue
+		}
+		s.Log = s.Log.grown(s.Next)
+		if why := r.add(s, to); why != "" {
+			r.Refused = fmt.Sprintf("segment %d: %s", s.ID, why)
+			return r, nil
+		}
+		inside = inside || to.Position.Compare(s.Log.end()) <= 0
+	}
+	switch {
+	case to.At == AtPosition && !inside:
+		r.Refused = fmt.Sprintf("position %v is behind the end of every log", to.Position)
+	case len(r.Searches) == 0:
+		r.order(known)
+	}
+	return r, nil
+}
+
+// add takes one segment; it returns why that may not be reset.
+func (r *Reset) add(s Segment, to Point) (refused string) {
+	if s.Planning {
+		return "its start is still being planned"
+	}
+	plan, search, err := Make(s.Log, Want{Choice: Choice{Start: to, Source: "operator"}, End: Nowhere, Found: s.Found})
+	switch {
+	case err != nil:
+		return err.Error()
+	case search != nil:
+		r.Searches[s.ID] = *search
+		return ""
+	case plan.Action == Retry:
+		return "which ledgers are offloaded is not known, and some are in tiered storage only"
+	case plan.Action == Ordinary && s.Log.Compacted:
+		return "it is compacted, and what is offloaded does not say what is left"
+	}
+	next := s.Log.at(s.Next)
+	m := Move{Segment: s.ID, Plan: plan, Generation: s.Generation + 1, back: plan.Start.Compare(next) < 0,
+		Read:  s.Log.amount(plan.Start, s.Log.end()),
+		Again: s.Log.amount(plan.Start, next), Skip: s.Log.amount(next, plan.Start)}
+	r.Moves = append(r.Moves, m)
+	r.Total.Read.add(m.Read)
+	r.Total.Again.add(m.Again)
+	r.Total.Skip.add(m.Skip)
+	return ""
+}
+
+func (l Log) amount(from, to entry.Position) Amount {
+	a := l.between(from, to)
+	return Amount{Entries: a.entries, Bytes: a.bytes, Offloaded: a.offloadedBytes}
+}
+
+func (a *Amount) add(b Amount) {
+	a.Entries, a.Bytes, a.Offloaded = a.Entries+b.Entries, a.Bytes+b.Bytes, a.Offloaded+b.Offloaded
+}
+
+// order refuses what would bring entries of an ancestor behind those of a descendant.
+func (r *Reset) order(known []Segment) {
+	var troubles []string
+	together := map[uint64]bool{}
+	for _, m := range r.Moves {
+		if !m.back {
+			continue
+		}
+		below := map[uint64]bool{m.Segment: true}
+		for range known { // ids need not rise with age
+			for _, s := range known {
+				if slices.ContainsFunc(s.Parents, func(p uint64) bool { return below[p] }) {
+					below[s.ID] = true
+				}
+			}
+		}
+		for _, s := range known {
+			if !below[s.ID] || s.ID == m.Segment || !s.Published {
+				continue
+			}
+			i := slices.IndexFunc(r.Moves, func(o Move) bool { return o.Segment == s.ID })
+			switch {
+			case i < 0:
+				troubles = append(troubles, fmt.Sprintf("segment %d follows %d and has published already", s.ID, m.Segment))
+			case r.Moves[i].Plan.Start.Compare(s.Log.first(0)) > 0:
+				troubles = append(troubles, fmt.Sprintf("segment %d follows %d, has published already and would not "+
+					"begin at its first entry again", s.ID, m.Segment))
+			}
+			together[s.ID] = true
+		}
+	}
+	if len(troubles) == 0 {
+		return
+	}
+	for _, m := range r.Moves {
+		together[m.Segment] = true
+	}
+	for _, s := range known { // by id
+		if together[s.ID] {
+			r.Together = append(r.Together, s.ID)
+		}
+	}
+	r.Refused = fmt.Sprintf("%s: reset segments %s together, each that follows another to earliest",
+		strings.Join(troubles, "; "), strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Together), " ", ", "), "[]"))
+}
