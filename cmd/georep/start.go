@@ -3,13 +3,9 @@
 package main
 
 import (
-	"slices"
-	"strconv"
-	"time"
-
 	"github.com/spf13/cobra"
 
-	"georep/core/entry"
+	"georep/core/bootstrap"
 )
 
 func init() { commands = append(commands, newStartAt) }
@@ -55,15 +51,8 @@ choice. georep bootstrap show says what was left out.
 
 // checkStart refuses what no cluster understands.
 func checkStart(flag, s string) error {
-	if slices.Contains([]string{"earliest", "latest", "earliestNotOffloaded"}, s) {
-		return nil
-	}
-	_, position := entry.ParsePosition(s)
-	_, instant := time.Parse(time.RFC3339, s)
-	_, millis := strconv.ParseUint(s, 10, 63)
-	if position != nil && instant != nil && millis != nil {
-		return badUsage("%s: none of earliest, latest, earliestNotOffloaded, ledger:entry and a time (RFC 3339 or "+
-			"milliseconds): %q", flag, s)
+	if _, err := bootstrap.Parse(s); err != nil {
+		return badUsage("%s: %w", flag, err)
 	}
 	return nil
 }
