@@ -24,9 +24,10 @@ func newResetCursor() *cobra.Command {
 everything from --to on is sent, and stored there again where it was stored before.
 What would have been sent and lies before it is left out, by choice.
 
-It prints for each segment where it begins, and how much that reads, sends again and
-leaves out: entries, bytes, and bytes that have to come back out of tiered storage.
-With --dry-run it prints that and changes nothing.
+It prints for each segment where it begins, how much that reads (entries, bytes, and
+bytes that have to come back out of tiered storage), how many of these entries the
+cursor was past already, because they were sent or left out, and how much of what it
+would have read is left out now. With --dry-run it prints that and changes nothing.
 
 Where the order of messages would break, because children of a segment have sent
 already what comes after what would be sent again, it is refused: the answer names

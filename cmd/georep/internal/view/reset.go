@@ -32,7 +32,7 @@ type SegmentReset struct {
 	Generation Number
 
 	ReadEntries, ReadBytes, ReadOffloadedBytes Number // from the start to the log's end
-	AgainEntries                               Number // of these the remote has already had
+	AgainEntries                               Number // of these the cursor was past: sent, or left out
 	SkipEntries, SkipBytes, SkipOffloadedBytes Number // would have been read, and are left out now
 }
 
@@ -53,7 +53,7 @@ func (r *Reset) Print() string {
 	var b strings.Builder
 	t := table{columns: []column{{name: "SEGMENT", number: true}, {name: "BEGINS AT"}, {name: "GENERATION", number: true},
 		{name: "READS", number: true}, {name: "BYTES", number: true}, {name: "OFFLOADED", number: true},
-		{name: "AGAIN", number: true}, {name: "LEAVES OUT", number: true}, {name: "BYTES", number: true},
+		{name: "PAST", number: true}, {name: "LEAVES OUT", number: true}, {name: "BYTES", number: true},
 		{name: "OFFLOADED", number: true}}}
 	for _, s := range r.Segments {
 		t.add(nil, fmt.Sprint(int64(s.Segment)), s.Start.String(), fmt.Sprint(int64(s.Generation)),
@@ -65,7 +65,7 @@ func (r *Reset) Print() string {
 		t.appendTo(&b)
 	}
 	s := r.Total
-	fmt.Fprintf(&b, "reads %d entries, %s, of these %s offloaded; %d entries again\n", s.ReadEntries,
+	fmt.Fprintf(&b, "reads %d entries, %s, of these %s offloaded; the cursor was past %d of them\n", s.ReadEntries,
 		Bytes(int64(s.ReadBytes)), Bytes(int64(s.ReadOffloadedBytes)), s.AgainEntries)
 	fmt.Fprintf(&b, "leaves out %d entries, %s, of these %s offloaded\n", s.SkipEntries, Bytes(int64(s.SkipBytes)),
 		Bytes(int64(s.SkipOffloadedBytes)))
