@@ -48,6 +48,10 @@ static void nulls(georep_layout us) {
     STATUS(georep_peer_gone(NULL, 0, NULL, 0, NULL, 0, NULL, &err), GEOREP_E_FORMAT);
     STATUS(georep_topic_filter("\xff", 1, NULL, 0, &n, &err), GEOREP_E_FORMAT);
     STATUS(georep_topic_filter(NULL, 0, NULL, 0, NULL, &err), GEOREP_E_ARG);
+    STATUS(georep_bootstrap_new(NULL, 0, NULL, &err), GEOREP_E_ARG);
+    STATUS(georep_start_choose("\xff", 1, NULL, 0, &n, &err), GEOREP_E_FORMAT);
+    STATUS(georep_start_choose(NULL, 0, NULL, 0, NULL, &err), GEOREP_E_ARG);
+    STATUS(georep_reset_plan(NULL, 0, NULL, 0, &n, &err), GEOREP_E_FORMAT);
     STATUS(georep_proto_to_json(NULL, 0, NULL, 0, NULL, 0, &n, &err), GEOREP_E_FORMAT);
     EQ(georep_init(NULL, NULL), GEOREP_OK);
     EQ(georep_layout_new(NULL, 5, 0, &us, NULL), GEOREP_E_ARG); /* no error struct */
@@ -107,6 +111,10 @@ static void foreign(georep_layout us) {
         EQ(georep_exchange_ready(h, p, 64, &n, &err), GEOREP_E_HANDLE);
         EQ(georep_exchange_status(h, 0, p, 64, &n, &err), GEOREP_E_HANDLE);
         EQ(georep_exchange_free(h), GEOREP_E_HANDLE);
+        EQ(georep_bootstrap_step(h, NULL, 0, &err), GEOREP_E_HANDLE);
+        EQ(georep_bootstrap_ready(h, p, 64, &n, &err), GEOREP_E_HANDLE);
+        EQ(georep_bootstrap_status(h, p, 64, &n, &err), GEOREP_E_HANDLE);
+        EQ(georep_bootstrap_free(h), GEOREP_E_HANDLE);
         if (i == 0) continue; /* that one is a layout */
         EQ(georep_layout_to_proto(h, p, 64, &n, &err), GEOREP_E_HANDLE);
         EQ(georep_layout_free(h), GEOREP_E_HANDLE);

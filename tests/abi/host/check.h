@@ -60,6 +60,7 @@ void check_dedup(void);
 void check_control(void);
 void check_converge(void);
 void check_exchange(void);
+void check_bootstrap(void);
 void check_abuse(void);
 void check_threads(void);
 void check_codecs(void);

@@ -24,7 +24,8 @@ int main(void) {
                   {"budget", check_budget},     {"window", check_window},   {"gate", check_gate},
                   {"dedup", check_dedup},       {"control", check_control}, {"converge", check_converge},
                   {"exchange", check_exchange}, {"threads", check_threads}, {"abuse", check_abuse},
-                  {"codecs", check_codecs},     {"memory", check_memory},   {"storm", check_storm}};
+                  {"codecs", check_codecs},     {"memory", check_memory},   {"storm", check_storm},
+                  {"bootstrap", check_bootstrap}};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         groups[i].run();
         printf("%s ok\n", groups[i].name);

@@ -144,6 +144,45 @@ class MachinesTest {
     }
 
     @Test
+    void bootstrapHoldsAndPlaces() {
+        try (Bootstrap b = Bootstrap.open(Json.toProto("BootstrapConfig", """
+                {"remote":"us","end":{"ledger":"11"}}"""))) {
+            assertThat(Json.fromProto("BootstrapHold", only(b.result(), Bootstrap.HOLD)))
+                    .isEqualTo("{\"end\":{\"ledger\":\"11\"}}");
+            b.step(Json.toProto("BootstrapEvent", "{\"held\":{}}"));
+            assertThat(only(b.result(), Bootstrap.READ)).isEmpty();
+            b.step(Json.toProto("BootstrapEvent", "{\"nowMillis\":\"7\",\"failed\":\"store: no answer\"}"));
+            assertThat(b.result()).isEqualTo(new Result(List.of(), 1007));
+            b.tick(1007);
+            only(b.result(), Bootstrap.READ);
+            b.step(Json.toProto("BootstrapEvent", """
+                    {"read":{"policy":{"remote":"us","topicProperties":{"georep.startAt":"earliestNotOffloaded"}},
+                     "log":{"ledgers":[{"id":"10","entries":"9","bytes":"90","offload":"OFFLOAD_STATE_COMPLETE"},
+                      {"id":"11","offload":"OFFLOAD_STATE_NONE","open":true}]}}}"""));
+            assertThat(Json.fromProto("StartPlan", only(b.result(), Bootstrap.PLACE))).contains(
+                    "\"start\":{\"ledger\":\"11\"}", "\"horizon\":{\"ledger\":\"10\",\"entry\":\"8\"}",
+                    "\"entries\":\"9\"");
+            assertThatThrownBy(() -> b.step(Json.toProto("BootstrapEvent", "{\"held\":{}}")))
+                    .isInstanceOf(StatusException.class).hasMessageContaining("not asked for while placing");
+            b.step(Json.toProto("BootstrapEvent", "{\"placed\":{}}"));
+            only(b.result(), Bootstrap.BEGIN);
+            assertThat(Json.fromProto("BootstrapStatus", b.status())).contains("\"state\":\"placed\"");
+        }
+    }
+
+    @Test
+    void startsAreChosenAndResetsPlanned() {
+        assertThat(Json.fromProto("StartChoice", Bootstrap.choose(Json.toProto("StartQuery", """
+                {"remote":"us","namespaceProperties":{"georep.startAt.us":"soon"}}"""))))
+                .contains("\"trouble\":\"namespace georep.startAt.us: \\\"soon\\\" is none of earliest");
+        assertThat(Json.fromProto("ResetPlan", Bootstrap.resetPlan(Json.toProto("ResetRequest", """
+                {"to":{"at":"START_AT_EARLIEST"},"segments":["1"],"known":[
+                 {"segment":"1","next":{"ledger":"3","entry":"2"},
+                  "log":{"ledgers":[{"id":"3","entries":"2"}]}},
+                 {"segment":"2","parents":["1"],"published":true}]}""")))).contains("\"together\":[\"1\",\"2\"]");
+    }
+
+    @Test
     void exchangeCarriesAPushAndItsAnswer() {
         String state = """
                 {"cluster":"%s","topic":"topic://public/default/t","instance":"aa","epoch":"1",
