@@ -196,25 +196,8 @@ func (l Log) timed(millis int64, found *entry.Position) (entry.Position, *Search
 	return l.end(), nil
 }
 
-// amount is how much lies between two positions.
-type amount struct {
-	entries, bytes, offloadedEntries, offloadedBytes int64
-}
-
-// between counts from one position to the one before another.
-func (l Log) between(from, to entry.Position) (a amount) {
-	for _, g := range l.Ledgers {
-		n, bytes := g.share(from, to)
-		a.entries, a.bytes = a.entries+n, a.bytes+bytes
-		if g.Offload == Complete {
-			a.offloadedEntries, a.offloadedBytes = a.offloadedEntries+n, a.offloadedBytes+bytes
-		}
-	}
-	return a
-}
-
 // share returns the ledger's entries between two positions, and their part of its bytes.
-func (g Ledger) share(from, to entry.Position) (n, bytes int64) {
+func (g Ledger) share(from, to entry.Position) (first, n, bytes int64) {
 	lo, hi := int64(0), g.Entries
 	if from.Ledger > g.ID {
 		lo = g.Entries
@@ -227,10 +210,14 @@ func (g Ledger) share(from, to entry.Position) (n, bytes int64) {
 		hi = min(to.Entry, g.Entries)
 	}
 	if hi <= lo {
-		return 0, 0
+		return 0, 0, 0
 	}
-	n = hi - lo
-	up, low := bits.Mul64(uint64(g.Bytes), uint64(n))
-	q, _ := bits.Div64(up, low, uint64(g.Entries)) // n <= Entries: no overflow
-	return n, int64(q)
+	return lo, hi - lo, part(g.Bytes, hi-lo, g.Entries)
+}
+
+// part returns n of all's share of bytes; n is not above all.
+func part(bytes, n, all int64) int64 {
+	up, low := bits.Mul64(uint64(bytes), uint64(n))
+	q, _ := bits.Div64(up, low, uint64(all)) // no overflow
+	return int64(q)
 }

@@ -11,10 +11,11 @@ import (
 // MaxSkipped bounds the manifest: a plan is kept with its cursor.
 const MaxSkipped = 4096
 
-// Skipped is a ledger of which entries are not replicated, by choice.
+// Skipped are entries of one ledger that are not replicated, by choice.
 type Skipped struct {
 	Ledger      int64
-	Entries     int64 // that are skipped
+	First       int64 // the first of them
+	Entries     int64
 	Bytes       int64 // of those; a share of the ledger's where it is skipped in part
 	Offload     Offload
 	Driver      string
@@ -110,33 +111,77 @@ func (l Log) start(w Want) (Action, entry.Position, *Search) {
 	return Start, l.end(), nil // Latest
 }
 
-// plan lists what lies before start.
+// plan is of a log of which nothing before start was ever replicated.
 func (l Log) plan(a Action, start entry.Position) Plan {
-	p := Plan{Action: a, Start: start, Horizon: Nowhere, Whole: l.Sealed}
-	for _, g := range l.Ledgers {
-		n, bytes := g.share(Nowhere, start)
-		p.Whole = p.Whole && n == g.Entries
-		if n == 0 {
-			continue
-		}
-		if p.Entries == 0 {
-			p.From = g.FirstMillis
-		}
-		p.Skipped = append(p.Skipped, Skipped{Ledger: g.ID, Entries: n, Bytes: bytes, Offload: g.Offload,
-			Driver: g.Driver, UUID: g.UUID, FirstMillis: g.FirstMillis, LastMillis: g.LastMillis})
-		p.Entries += n
-		p.Bytes += bytes
-		if g.Offload == Complete {
-			p.OffloadedEntries, p.OffloadedBytes = p.OffloadedEntries+n, p.OffloadedBytes+bytes
-		}
-		p.Horizon = entry.Position{Ledger: g.ID, Entry: n - 1}
-		p.To = g.LastMillis
-	}
-	p.Whole = p.Whole && p.Entries > 0
-	if more := len(p.Skipped) - MaxSkipped; more > 0 {
-		p.Omitted, p.Skipped = uint64(more), p.Skipped[more:]
-	}
+	p := Plan{Action: a, Start: start}
+	p.skip(l, l.skipped(Nowhere, start))
 	return p
+}
+
+// skipped lists the entries from one position to the one before another.
+func (l Log) skipped(from, to entry.Position) (out []Skipped) {
+	for _, g := range l.Ledgers {
+		if first, n, bytes := g.share(from, to); n > 0 {
+			out = append(out, Skipped{Ledger: g.ID, First: first, Entries: n, Bytes: bytes, Offload: g.Offload,
+				Driver: g.Driver, UUID: g.UUID, FirstMillis: g.FirstMillis, LastMillis: g.LastMillis})
+		}
+	}
+	return out
+}
+
+// before returns those of a list, in order, that lie before a position.
+func before(list []Skipped, p entry.Position) (out []Skipped) {
+	for _, s := range list {
+		switch {
+		case s.Ledger > p.Ledger || s.Ledger == p.Ledger && s.First >= p.Entry:
+			return out
+		case s.Ledger == p.Ledger && s.First+s.Entries > p.Entry:
+			n := p.Entry - s.First
+			s.Bytes, s.Entries = part(s.Bytes, n, s.Entries), n
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// carry takes over what an earlier plan skipped and does not list.
+func (p *Plan) carry(o *Plan) {
+	p.Omitted, p.Entries, p.Bytes = o.Omitted, o.Entries, o.Bytes
+	p.OffloadedEntries, p.OffloadedBytes = o.OffloadedEntries, o.OffloadedBytes
+	for _, s := range o.Skipped {
+		p.Entries, p.Bytes = p.Entries-s.Entries, p.Bytes-s.Bytes
+		if s.Offload == Complete {
+			p.OffloadedEntries, p.OffloadedBytes = p.OffloadedEntries-s.Entries, p.OffloadedBytes-s.Bytes
+		}
+	}
+	p.From = o.From
+}
+
+// skip takes the list of what is skipped, and adds it up.
+func (p *Plan) skip(l Log, list []Skipped) {
+	p.Horizon, p.Whole = Nowhere, l.Sealed && len(list) > 0
+	for i, s := range list {
+		if i == 0 && p.Omitted == 0 {
+			p.From = s.FirstMillis
+		}
+		p.Entries, p.Bytes = p.Entries+s.Entries, p.Bytes+s.Bytes
+		if s.Offload == Complete {
+			p.OffloadedEntries, p.OffloadedBytes = p.OffloadedEntries+s.Entries, p.OffloadedBytes+s.Bytes
+		}
+		p.Horizon = entry.Position{Ledger: s.Ledger, Entry: s.First + s.Entries - 1}
+		p.To = s.LastMillis
+	}
+	of := make(map[int64]int64, len(list)) // a ledger may be skipped in two pieces
+	for _, s := range list {
+		of[s.Ledger] += s.Entries
+	}
+	for _, g := range l.Ledgers {
+		p.Whole = p.Whole && of[g.ID] >= g.Entries
+	}
+	if more := len(list) - MaxSkipped; more > 0 {
+		p.Omitted, list = p.Omitted+uint64(more), list[more:]
+	}
+	p.Skipped = list
 }
 
 // String returns the plan in one line, for logs.

@@ -21,6 +21,7 @@ type Segment struct {
 	Generation uint64
 	Found      *entry.Position // what a search has come to
 	Planning   bool            // its start is still being planned
+	Placed     *Plan           // what was skipped so far; nil: nothing that is known
 }
 
 // Move is what a reset does to one segment.
@@ -31,6 +32,7 @@ type Move struct {
 	Read       Amount // from the start to the end
 	Again      Amount // of that, what the cursor was past
 	Skip       Amount // what it would have read
+	InPlace    bool   // it stays where it is, and its gate begins anew
 	back       bool
 }
 
@@ -42,7 +44,7 @@ type Reset struct {
 	Refused  string            // why nothing may be done, "" where it may
 	Together []uint64          // with a refusal: those that have to be reset together for the order to hold
 	Searches map[uint64]Search // to be answered in Segment.Found before there is a plan
-	Moves    []Move            // by segment
+	Moves    []Move            // one after the other: ancestors come first
 	Total    Move              // sums
 }
 
@@ -52,7 +54,10 @@ type Reset struct {
 // A segment that goes back is sent again from there, and everything that its descendants
 // have sent already comes before that at the remote. So it is refused, unless each
 // descendant that has published goes back to its first entry in the same call: its gate
-// then waits for the ancestor. Going forward breaks nothing: the ancestor is drained sooner.
+// then waits for the ancestor. The gates of those that have published nothing may know of
+// the ancestor that it is drained: they begin anew, which is a reset to where they are. All
+// of that holds if ancestors are moved first: a new gate asks what their cursors say by then.
+// Going forward breaks nothing: the ancestor is drained sooner.
 //
 // Errors wrap [ErrLedgers] or [ErrStart]: what is asked cannot be.
 func PlanReset(to Point, selected []uint64, known []Segment) (Reset, error) {
@@ -112,10 +117,7 @@ func (r *Reset) add(s Segment, to Point) (refused string) {
 	case plan.Action == Ordinary && s.Log.Compacted:
 		return "it is compacted, and what is offloaded does not say what is left"
 	}
-	next := s.Log.at(s.Next)
-	m := Move{Segment: s.ID, Plan: plan, Generation: s.Generation + 1, back: plan.Start.Compare(next) < 0,
-		Read:  s.Log.amount(plan.Start, s.Log.end()),
-		Again: s.Log.amount(plan.Start, next), Skip: s.Log.amount(next, plan.Start)}
+	m := s.move(plan)
 	r.Moves = append(r.Moves, m)
 	r.Total.Read.add(m.Read)
 	r.Total.Again.add(m.Again)
@@ -123,57 +125,93 @@ func (r *Reset) add(s Segment, to Point) (refused string) {
 	return ""
 }
 
-func (l Log) amount(from, to entry.Position) Amount {
-	a := l.between(from, to)
-	return Amount{Entries: a.entries, Bytes: a.bytes, Offloaded: a.offloadedBytes}
+// move is the way to where a plan begins. What the plan skips of what was replicated
+// before is not left out; what was left out before and lies before it still is.
+func (s Segment) move(p Plan) Move {
+	next := s.Log.at(s.Next)
+	again := Plan{Action: p.Action, Asked: p.Asked, Source: p.Source, Start: p.Start}
+	var list []Skipped
+	if o := s.Placed; o != nil {
+		list = before(o.Skipped, p.Start)
+		if o.Omitted > 0 && len(list) > 0 { // those lie before the first that is listed
+			again.carry(o)
+		}
+	}
+	again.skip(s.Log, append(list, s.Log.skipped(next, p.Start)...))
+	return Move{Segment: s.ID, Plan: again, Generation: s.Generation + 1, back: p.Start.Compare(next) < 0,
+		Read: s.Log.amount(p.Start, s.Log.end()), Again: s.Log.amount(p.Start, next), Skip: s.Log.amount(next, p.Start)}
+}
+
+func (l Log) amount(from, to entry.Position) (a Amount) {
+	for _, g := range l.Ledgers {
+		_, n, bytes := g.share(from, to)
+		a.Entries, a.Bytes = a.Entries+n, a.Bytes+bytes
+		if g.Offload == Complete {
+			a.Offloaded += bytes
+		}
+	}
+	return a
 }
 
 func (a *Amount) add(b Amount) {
 	a.Entries, a.Bytes, a.Offloaded = a.Entries+b.Entries, a.Bytes+b.Bytes, a.Offloaded+b.Offloaded
 }
 
-// order refuses what would bring entries of an ancestor behind those of a descendant.
+// order refuses what would bring entries of an ancestor behind those of a descendant, and
+// lets the gates below what goes back begin anew.
 func (r *Reset) order(known []Segment) {
 	var troubles []string
-	together := map[uint64]bool{}
+	together, inPlace := map[uint64]bool{}, map[uint64]bool{}
 	for _, m := range r.Moves {
 		if !m.back {
 			continue
 		}
 		below := map[uint64]bool{m.Segment: true}
-		for range known { // ids need not rise with age
-			for _, s := range known {
-				if slices.ContainsFunc(s.Parents, func(p uint64) bool { return below[p] }) {
-					below[s.ID] = true
-				}
-			}
-		}
-		for _, s := range known {
-			if !below[s.ID] || s.ID == m.Segment || !s.Published {
+		for _, s := range known { // by id, and ids rise from parents to children
+			if !slices.ContainsFunc(s.Parents, func(p uint64) bool { return below[p] }) {
 				continue
 			}
+			below[s.ID] = true
 			i := slices.IndexFunc(r.Moves, func(o Move) bool { return o.Segment == s.ID })
 			switch {
-			case i < 0:
+			case i < 0 && s.Published:
 				troubles = append(troubles, fmt.Sprintf("segment %d follows %d and has published already", s.ID, m.Segment))
-			case r.Moves[i].Plan.Start.Compare(s.Log.first(0)) > 0:
+			case i < 0 && !s.Planning:
+				inPlace[s.ID] = true
+			case i >= 0 && s.Published && r.Moves[i].Plan.Start.Compare(s.Log.first(0)) > 0:
 				troubles = append(troubles, fmt.Sprintf("segment %d follows %d, has published already and would not "+
 					"begin at its first entry again", s.ID, m.Segment))
 			}
-			together[s.ID] = true
+			if s.Published {
+				together[s.ID] = true
+			}
 		}
 	}
-	if len(troubles) == 0 {
+	if len(troubles) > 0 {
+		r.refuse(troubles, together, known)
 		return
 	}
+	for _, s := range known {
+		if inPlace[s.ID] {
+			m := s.move(Plan{Action: Start, Asked: Point{At: AtPosition, Position: s.Next}, Source: "operator", Start: s.Log.at(s.Next)})
+			m.InPlace = true
+			r.Moves = append(r.Moves, m)
+		}
+	}
+	slices.SortFunc(r.Moves, func(a, b Move) int { return cmp.Compare(a.Segment, b.Segment) })
+}
+
+func (r *Reset) refuse(troubles []string, together map[uint64]bool, known []Segment) {
 	for _, m := range r.Moves {
 		together[m.Segment] = true
 	}
-	for _, s := range known { // by id
+	var ids []string
+	for _, s := range known {
 		if together[s.ID] {
 			r.Together = append(r.Together, s.ID)
+			ids = append(ids, fmt.Sprint(s.ID))
 		}
 	}
 	r.Refused = fmt.Sprintf("%s: reset segments %s together, each that follows another to earliest",
-		strings.Join(troubles, "; "), strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Together), " ", ", "), "[]"))
+		strings.Join(troubles, "; "), strings.Join(ids, ", "))
 }

@@ -42,7 +42,8 @@ func TestResetCounts(t *testing.T) {
 			"3@2 22:0 read {40 400 0} again {0 0 0} skip {0 0 0}; 4@2 30:0 read {0 0 0} again {0 0 0} skip {0 0 0}; "},
 		{Point{At: Latest}, []uint64{3, 2}, "2@4 21:50 read {0 0 0} again {0 0 0} skip {40 400 0}; " +
 			"3@2 22:40 read {0 0 0} again {0 0 0} skip {40 400 0}; "},
-		{Point{At: AtPosition, Position: at(20, 90)}, []uint64{2}, "2@4 20:90 read {60 600 100} again {20 200 100} skip {0 0 0}; "},
+		{Point{At: AtPosition, Position: at(20, 90)}, []uint64{2}, "2@4 20:90 read {60 600 100} again {20 200 100} skip {0 0 0}; " +
+			"4@2 30:0 read {0 0 0} again {0 0 0} skip {0 0 0}; "},
 		{Point{At: EarliestNotOffloaded}, []uint64{2, 3, 4}, "2@4 21:0 read {50 500 0} again {10 100 0} skip {0 0 0}; " +
 			"3@2 22:0 read {40 400 0} again {0 0 0} skip {0 0 0}; 4@2 30:0 read {0 0 0} again {0 0 0} skip {0 0 0}; "},
 		{Point{At: AtPosition, Position: at(22, 7)}, nil, "1@4 11:50 read {0 0 0} again {0 0 0} skip {0 0 0}; " +
@@ -62,13 +63,98 @@ func TestResetCounts(t *testing.T) {
 		}
 	}
 	r, _ := PlanReset(Point{At: AtPosition, Position: at(20, 90)}, []uint64{2}, family())
-	if p := r.Moves[0].Plan; p.Horizon != at(20, 89) || p.Entries != 90 || p.OffloadedBytes != 900 || p.Source != "operator" ||
+	if p := r.Moves[0].Plan; p.Horizon != Nowhere || p.Entries != 0 || p.Source != "operator" || // it was sent, once
 		p.Whole || p.Asked != (Point{At: AtPosition, Position: at(20, 90)}) {
 		t.Errorf("%+v", p)
 	}
 	r, _ = PlanReset(Point{At: Latest}, []uint64{1}, family())
-	if p := r.Moves[0].Plan; !p.Whole || p.Entries != 150 {
+	if p := r.Moves[0].Plan; p.Whole || p.Entries != 0 || p.Start != at(11, 50) {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestResetRemembersWhatWasNeverSent: not what was, and not what is sent now.
+func TestResetRemembersWhatWasNeverSent(t *testing.T) {
+	l := log("10 c100, 11 c50, 12 n80, 13 n20")
+	first, _, err := Make(l, asked(EarliestNotOffloaded)) // 12:0
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Segment{ID: 1, Log: l, Next: at(12, 30), Published: true, Generation: 1, Placed: &first}
+	to := func(p Point) Plan {
+		t.Helper()
+		r, err := PlanReset(p, nil, []Segment{s})
+		if err != nil || r.Refused != "" || len(r.Moves) != 1 {
+			t.Fatal(err, r)
+		}
+		return r.Moves[0].Plan
+	}
+	text := func(p Plan) (out string) {
+		for _, k := range p.Skipped {
+			out += fmt.Sprintf("%d:%d+%d=%d ", k.Ledger, k.First, k.Entries, k.Bytes)
+		}
+		return fmt.Sprintf("%v %v %v %s%d %d", p.Start, p.Horizon, p.Whole, out, p.Entries, p.OffloadedBytes)
+	}
+	for _, c := range []struct {
+		to   Point
+		want string
+	}{
+		{Point{At: Earliest}, "10:0 -1:-1 false 0 0"},
+		{Point{At: AtPosition, Position: at(11, 20)}, "11:20 11:19 false 10:0+100=1000 11:0+20=200 120 1200"},
+		{Point{At: EarliestNotOffloaded}, "12:0 11:49 false 10:0+100=1000 11:0+50=500 150 1500"},
+		{Point{At: AtPosition, Position: at(12, 20)}, "12:20 11:49 false 10:0+100=1000 11:0+50=500 150 1500"},
+		{Point{At: AtPosition, Position: at(12, 40)}, "12:40 12:39 false 10:0+100=1000 11:0+50=500 12:30+10=100 160 1500"},
+		{Point{At: Latest}, "13:20 13:19 false 10:0+100=1000 11:0+50=500 12:30+50=500 13:0+20=200 220 1500"},
+	} {
+		if got := text(to(c.to)); got != c.want {
+			t.Errorf("%v: %s, want %s", c.to, got, c.want)
+		}
+	}
+	s.Next = at(12, 0) // nothing was sent: then all of it is skipped
+	if p := to(Point{At: Latest}); !p.Whole || p.Entries != 250 {
+		t.Errorf("%s", text(p))
+	}
+	forward := to(Point{At: AtPosition, Position: at(12, 10)})
+	s.Placed, s.Next = &forward, at(12, 60) // two pieces of one ledger
+	if got := text(to(Point{At: AtPosition, Position: at(12, 70)})); got !=
+		"12:70 12:69 false 10:0+100=1000 11:0+50=500 12:0+10=100 12:60+10=100 170 1500" {
+		t.Error(got)
+	}
+	// what a manifest left out for its length stays in the sums, unless it is sent again
+	many := Plan{Action: Start, Start: at(11, 0), Horizon: at(10, 99), Omitted: 7, Entries: 800, Bytes: 9000,
+		OffloadedEntries: 500, OffloadedBytes: 6000, From: 1, Skipped: []Skipped{{Ledger: 10, Entries: 100, Bytes: 1000, Offload: Complete}}}
+	s.Placed, s.Next = &many, at(12, 30)
+	if p := to(Point{At: AtPosition, Position: at(12, 40)}); p.Omitted != 7 || p.Entries != 810 || p.Bytes != 9100 ||
+		p.OffloadedEntries != 500 || p.OffloadedBytes != 6000 || p.From != 1 || p.Horizon != at(12, 39) {
+		t.Errorf("%+v", p)
+	}
+	if p := to(Point{At: Earliest}); p.Omitted != 0 || p.Entries != 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestResetRenewsGates: who has published nothing may know of the ancestor that it is
+// drained. It is reset to where it is, after the ancestor.
+func TestResetRenewsGates(t *testing.T) {
+	known := family()
+	slices.Reverse(known)
+	r, err := PlanReset(Point{At: Earliest}, []uint64{2}, known)
+	if err != nil || r.Refused != "" || moves(r) != "2@4 20:0 read {150 1500 1000} again {110 1100 1000} skip {0 0 0}; "+
+		"4@2 30:0 read {0 0 0} again {0 0 0} skip {0 0 0}; " || r.Moves[0].InPlace || !r.Moves[1].InPlace {
+		t.Errorf("%v %q %s", err, r.Refused, moves(r))
+	}
+	r, err = PlanReset(Point{At: Earliest}, []uint64{1, 2}, known)
+	if err != nil || len(r.Moves) != 4 || r.Moves[0].Segment != 1 || !r.Moves[2].InPlace || !r.Moves[3].InPlace {
+		t.Errorf("%v %q %s", err, r.Refused, moves(r))
+	}
+	known[0].Planning = true // 4: it has no gate yet
+	r, err = PlanReset(Point{At: Earliest}, []uint64{2}, known)
+	if err != nil || len(r.Moves) != 1 {
+		t.Errorf("%v %q %s", err, r.Refused, moves(r))
+	}
+	r, err = PlanReset(Point{At: Latest}, []uint64{2}, known) // forward
+	if err != nil || len(r.Moves) != 1 {
+		t.Errorf("%v %q %s", err, r.Refused, moves(r))
 	}
 }
 
@@ -114,7 +200,7 @@ func TestResetKeepsOrder(t *testing.T) {
 		if err != nil || r.Refused != c.refused || !slices.Equal(r.Together, c.together) {
 			t.Errorf("%s: %v, %q %v, want %q %v", c.name, err, r.Refused, r.Together, c.refused, c.together)
 		}
-		if c.together != nil { // what is named does
+		if c.together != nil { // what is named may be
 			if r, err := PlanReset(Point{At: Earliest}, c.together, c.known); err != nil || r.Refused != "" {
 				t.Errorf("%s: together: %v %q", c.name, err, r.Refused)
 			}
@@ -131,7 +217,7 @@ func TestResetSearches(t *testing.T) {
 	}
 	known[1].Found = &entry.Position{Ledger: 20, Entry: 33}
 	r, err = PlanReset(Point{At: AtTime, Millis: 20_500}, []uint64{1, 2, 3}, known)
-	if err != nil || len(r.Searches) != 0 || r.Refused != "" || len(r.Moves) != 3 || r.Moves[1].Plan.Start != at(20, 33) {
+	if err != nil || len(r.Searches) != 0 || r.Refused != "" || len(r.Moves) != 4 || r.Moves[1].Plan.Start != at(20, 33) {
 		t.Fatalf("%v %+v", err, r)
 	}
 }

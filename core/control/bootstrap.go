@@ -152,6 +152,11 @@ func PlanReset(r *pb.ResetRequest) (*pb.ResetPlan, error) {
 			}
 			s.Found = &at
 		}
+		if m.GetPlaced() != nil {
+			if s.Placed, err = toStartPlan(m.GetPlaced()); err != nil {
+				return nil, fmt.Errorf("known[%d].placed.%w", i, err)
+			}
+		}
 		known = append(known, s)
 	}
 	p, err := bootstrap.PlanReset(to, r.GetSegments(), known)
@@ -167,7 +172,7 @@ func PlanReset(r *pb.ResetRequest) (*pb.ResetPlan, error) {
 	for i := range p.Moves {
 		m := &p.Moves[i]
 		one := fromMove(m)
-		one.Segment, one.Generation = m.Segment, m.Generation
+		one.Segment, one.Generation, one.InPlace = m.Segment, m.Generation, m.InPlace
 		one.Start, one.Plan = fromPosition(m.Plan.Start), fromStartPlan(&m.Plan)
 		out.Segments = append(out.Segments, one)
 	}

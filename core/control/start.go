@@ -99,7 +99,7 @@ func fromStartPlan(p *bootstrap.Plan) *pb.StartPlan {
 		OffloadedEntries: p.OffloadedEntries, OffloadedBytes: p.OffloadedBytes, FromMillis: p.From, ToMillis: p.To,
 		Whole: p.Whole, PlannedMillis: p.Millis}
 	for _, s := range p.Skipped {
-		m.Skipped = append(m.Skipped, &pb.SkippedLedger{Ledger: s.Ledger, Entries: s.Entries, Bytes: s.Bytes,
+		m.Skipped = append(m.Skipped, &pb.SkippedLedger{Ledger: s.Ledger, First: s.First, Entries: s.Entries, Bytes: s.Bytes,
 			Offload: pb.OffloadState(s.Offload), Driver: s.Driver, Uuid: s.UUID, FirstMillis: s.FirstMillis,
 			LastMillis: s.LastMillis})
 	}
@@ -128,8 +128,11 @@ func toStartPlan(m *pb.StartPlan) (*bootstrap.Plan, error) {
 	if p.Horizon, err = toPosition(m.GetHorizon(), "horizon"); err != nil {
 		return nil, err
 	}
-	for _, s := range m.GetSkipped() {
-		p.Skipped = append(p.Skipped, bootstrap.Skipped{Ledger: s.GetLedger(), Entries: s.GetEntries(), Bytes: s.GetBytes(),
+	for i, s := range m.GetSkipped() {
+		if s.GetEntries() < 1 || s.GetBytes() < 0 || s.GetFirst() < 0 {
+			return nil, fmt.Errorf("%w: skipped[%d]: %v", ErrConfig, i, s)
+		}
+		p.Skipped = append(p.Skipped, bootstrap.Skipped{Ledger: s.GetLedger(), First: s.GetFirst(), Entries: s.GetEntries(), Bytes: s.GetBytes(),
 			Offload: toOffload(s.GetOffload()), Driver: s.GetDriver(), UUID: s.GetUuid(), FirstMillis: s.GetFirstMillis(),
 			LastMillis: s.GetLastMillis()})
 	}

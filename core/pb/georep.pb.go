@@ -6788,11 +6788,13 @@ func (x *SegmentLog) GetSealed() bool {
 	return false
 }
 
-// SkippedLedger is a ledger, or the beginning of one, that is not replicated by choice.
+// SkippedLedger is a run of entries of one ledger, mostly all of it, that is not replicated by choice.
 type SkippedLedger struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Ledger  int64                  `protobuf:"varint,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
-	Entries int64                  `protobuf:"varint,2,opt,name=entries,proto3" json:"entries,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Ledger int64                  `protobuf:"varint,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The first entry of the run.
+	First   int64 `protobuf:"varint,9,opt,name=first,proto3" json:"first,omitempty"`
+	Entries int64 `protobuf:"varint,2,opt,name=entries,proto3" json:"entries,omitempty"`
 	// A share of the ledger's where it is skipped in part.
 	Bytes         int64        `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	Offload       OffloadState `protobuf:"varint,4,opt,name=offload,proto3,enum=georep.v1.OffloadState" json:"offload,omitempty"`
@@ -6837,6 +6839,13 @@ func (*SkippedLedger) Descriptor() ([]byte, []int) {
 func (x *SkippedLedger) GetLedger() int64 {
 	if x != nil {
 		return x.Ledger
+	}
+	return 0
+}
+
+func (x *SkippedLedger) GetFirst() int64 {
+	if x != nil {
+		return x.First
 	}
 	return 0
 }
@@ -6899,7 +6908,7 @@ type StartPlan struct {
 	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
 	// The first entry that is replicated; behind the log's last one: none of those that are there.
 	Start *Position `protobuf:"bytes,4,opt,name=start,proto3" json:"start,omitempty"`
-	// The last position that is skipped, absent where nothing is. Nothing at or below it is consumed through a cursor set.
+	// The last position that is skipped, absent where nothing is: nothing up to it is consumed through a cursor set.
 	Horizon *Position `protobuf:"bytes,5,opt,name=horizon,proto3" json:"horizon,omitempty"`
 	// The manifest. At most 4,096: of more, the oldest are left out, and counted here and in the sums.
 	Skipped []*SkippedLedger `protobuf:"bytes,6,rep,name=skipped,proto3" json:"skipped,omitempty"`
@@ -7064,8 +7073,8 @@ func (x *StartPlan) GetPlannedMillis() int64 {
 	return 0
 }
 
-// BootstrapHold is kept with a cursor while its start is being planned: written when the cursor stands at the log start,
-// removed when the plan is written. Who finds it goes on with planning.
+// BootstrapHold is kept with a cursor while its start is being planned: written when the cursor stands at the log
+// start, removed when it stands where the plan says. Who finds it goes on with planning.
 type BootstrapHold struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The position behind the log's last entry when planning began: nothing from there on is ever skipped.
@@ -7568,7 +7577,8 @@ type BootstrapAction_Find struct {
 }
 
 type BootstrapAction_Place struct {
-	// Put the cursor there, store this with it and remove the hold, in an order in which the hold goes last; then "placed".
+	// Put the cursor there, store this with it and remove the hold, in an order in which the hold goes last; then
+	// "placed".
 	Place *StartPlan `protobuf:"bytes,4,opt,name=place,proto3,oneof"`
 }
 
@@ -7805,14 +7815,16 @@ type ResetSegment struct {
 	Log     *SegmentLog            `protobuf:"bytes,3,opt,name=log,proto3" json:"log,omitempty"`
 	// The next entry that the cursor would read, were nothing in flight: behind the mark-delete position.
 	Next *Position `protobuf:"bytes,4,opt,name=next,proto3" json:"next,omitempty"`
-	// Something of this segment was sent to the remote, or may be sent at any moment because its gate is open. Say so where
-	// it is not known.
+	// Something of this segment was sent to the remote, or may be sent at any moment because its gate is open. Say so
+	// where it is not known.
 	Published  bool   `protobuf:"varint,5,opt,name=published,proto3" json:"published,omitempty"`
 	Generation uint64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The answer to a find.
 	Found *Position `protobuf:"bytes,7,opt,name=found,proto3" json:"found,omitempty"`
 	// Its start is still being planned.
-	Planning      bool `protobuf:"varint,8,opt,name=planning,proto3" json:"planning,omitempty"`
+	Planning bool `protobuf:"varint,8,opt,name=planning,proto3" json:"planning,omitempty"`
+	// The plan that is kept with the cursor: what it skips and was never sent stays skipped by choice.
+	Placed        *StartPlan `protobuf:"bytes,9,opt,name=placed,proto3" json:"placed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7901,6 +7913,13 @@ func (x *ResetSegment) GetPlanning() bool {
 		return x.Planning
 	}
 	return false
+}
+
+func (x *ResetSegment) GetPlaced() *StartPlan {
+	if x != nil {
+		return x.Placed
+	}
+	return nil
 }
 
 // ResetRequest: georep_reset_plan says what moving cursors of a topic would do, and whether it may be done.
@@ -7992,8 +8011,10 @@ type SegmentReset struct {
 	SkipEntries        int64 `protobuf:"varint,10,opt,name=skip_entries,json=skipEntries,proto3" json:"skip_entries,omitempty"`
 	SkipBytes          int64 `protobuf:"varint,11,opt,name=skip_bytes,json=skipBytes,proto3" json:"skip_bytes,omitempty"`
 	SkipOffloadedBytes int64 `protobuf:"varint,12,opt,name=skip_offloaded_bytes,json=skipOffloadedBytes,proto3" json:"skip_offloaded_bytes,omitempty"`
-	// To be kept with the cursor: with the horizon and manifest of all that lies before start.
-	Plan          *StartPlan `protobuf:"bytes,13,opt,name=plan,proto3" json:"plan,omitempty"`
+	// To be kept with the cursor instead of the one that is there. What was sent in an earlier generation is not skipped.
+	Plan *StartPlan `protobuf:"bytes,13,opt,name=plan,proto3" json:"plan,omitempty"`
+	// It stays where it is: but what its gate knows of an ancestor that goes back is no longer so.
+	InPlace       bool `protobuf:"varint,14,opt,name=in_place,json=inPlace,proto3" json:"in_place,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8119,6 +8140,13 @@ func (x *SegmentReset) GetPlan() *StartPlan {
 	return nil
 }
 
+func (x *SegmentReset) GetInPlace() bool {
+	if x != nil {
+		return x.InPlace
+	}
+	return false
+}
+
 type ResetPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Why nothing may be done, for people; empty: it may. The rest is what would happen.
@@ -8126,8 +8154,10 @@ type ResetPlan struct {
 	// With a refusal: those that have to be reset in the same call, all of them, for the order to hold.
 	Together []uint64 `protobuf:"varint,2,rep,packed,name=together,proto3" json:"together,omitempty"`
 	// Not empty: to be answered (ResetSegment.found) before there is a plan.
-	Finds    []*BootstrapFind `protobuf:"bytes,3,rep,name=finds,proto3" json:"finds,omitempty"`
-	Segments []*SegmentReset  `protobuf:"bytes,4,rep,name=segments,proto3" json:"segments,omitempty"`
+	Finds []*BootstrapFind `protobuf:"bytes,3,rep,name=finds,proto3" json:"finds,omitempty"`
+	// To be done in this order, one after the other, ancestors first: a segment's new gate asks what their cursors say by
+	// then. Those that are in place, too.
+	Segments []*SegmentReset `protobuf:"bytes,4,rep,name=segments,proto3" json:"segments,omitempty"`
 	// Sums over segments, the other fields are not set.
 	Total         *SegmentReset `protobuf:"bytes,5,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -8711,9 +8741,10 @@ const file_georep_proto_rawDesc = "" +
 	"SegmentLog\x12.\n" +
 	"\aledgers\x18\x01 \x03(\v2\x14.georep.v1.LogLedgerR\aledgers\x12\x1c\n" +
 	"\tcompacted\x18\x02 \x01(\bR\tcompacted\x12\x16\n" +
-	"\x06sealed\x18\x03 \x01(\bR\x06sealed\"\xfa\x01\n" +
+	"\x06sealed\x18\x03 \x01(\bR\x06sealed\"\x90\x02\n" +
 	"\rSkippedLedger\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\x03R\x06ledger\x12\x18\n" +
+	"\x06ledger\x18\x01 \x01(\x03R\x06ledger\x12\x14\n" +
+	"\x05first\x18\t \x01(\x03R\x05first\x12\x18\n" +
 	"\aentries\x18\x02 \x01(\x03R\aentries\x12\x14\n" +
 	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\x121\n" +
 	"\aoffload\x18\x04 \x01(\x0e2\x17.georep.v1.OffloadStateR\aoffload\x12\x16\n" +
@@ -8792,7 +8823,7 @@ const file_georep_proto_rawDesc = "" +
 	"\x05tries\x18\x03 \x01(\rR\x05tries\x12!\n" +
 	"\fsince_millis\x18\x04 \x01(\x03R\vsinceMillis\x12&\n" +
 	"\x0fretry_at_millis\x18\x05 \x01(\x03R\rretryAtMillis\x12(\n" +
-	"\x04plan\x18\x06 \x01(\v2\x14.georep.v1.StartPlanR\x04plan\"\x99\x02\n" +
+	"\x04plan\x18\x06 \x01(\v2\x14.georep.v1.StartPlanR\x04plan\"\xc7\x02\n" +
 	"\fResetSegment\x12\x18\n" +
 	"\asegment\x18\x01 \x01(\x04R\asegment\x12\x18\n" +
 	"\aparents\x18\x02 \x03(\x04R\aparents\x12'\n" +
@@ -8803,12 +8834,13 @@ const file_georep_proto_rawDesc = "" +
 	"generation\x18\x06 \x01(\x04R\n" +
 	"generation\x12)\n" +
 	"\x05found\x18\a \x01(\v2\x13.georep.v1.PositionR\x05found\x12\x1a\n" +
-	"\bplanning\x18\b \x01(\bR\bplanning\"\x98\x01\n" +
+	"\bplanning\x18\b \x01(\bR\bplanning\x12,\n" +
+	"\x06placed\x18\t \x01(\v2\x14.georep.v1.StartPlanR\x06placed\"\x98\x01\n" +
 	"\fResetRequest\x12\x16\n" +
 	"\x06remote\x18\x01 \x01(\tR\x06remote\x12%\n" +
 	"\x02to\x18\x02 \x01(\v2\x15.georep.v1.StartPointR\x02to\x12\x1a\n" +
 	"\bsegments\x18\x03 \x03(\x04R\bsegments\x12-\n" +
-	"\x05known\x18\x04 \x03(\v2\x17.georep.v1.ResetSegmentR\x05known\"\xff\x03\n" +
+	"\x05known\x18\x04 \x03(\v2\x17.georep.v1.ResetSegmentR\x05known\"\x9a\x04\n" +
 	"\fSegmentReset\x12\x18\n" +
 	"\asegment\x18\x01 \x01(\x04R\asegment\x12)\n" +
 	"\x05start\x18\x02 \x01(\v2\x13.georep.v1.PositionR\x05start\x12\x1e\n" +
@@ -8828,7 +8860,8 @@ const file_georep_proto_rawDesc = "" +
 	"\n" +
 	"skip_bytes\x18\v \x01(\x03R\tskipBytes\x120\n" +
 	"\x14skip_offloaded_bytes\x18\f \x01(\x03R\x12skipOffloadedBytes\x12(\n" +
-	"\x04plan\x18\r \x01(\v2\x14.georep.v1.StartPlanR\x04plan\"\xd5\x01\n" +
+	"\x04plan\x18\r \x01(\v2\x14.georep.v1.StartPlanR\x04plan\x12\x19\n" +
+	"\bin_place\x18\x0e \x01(\bR\ainPlace\"\xd5\x01\n" +
 	"\tResetPlan\x12\x18\n" +
 	"\arefused\x18\x01 \x01(\tR\arefused\x12\x1a\n" +
 	"\btogether\x18\x02 \x03(\x04R\btogether\x12.\n" +
@@ -9173,18 +9206,19 @@ var file_georep_proto_depIdxs = []int32{
 	88,  // 140: georep.v1.ResetSegment.log:type_name -> georep.v1.SegmentLog
 	20,  // 141: georep.v1.ResetSegment.next:type_name -> georep.v1.Position
 	20,  // 142: georep.v1.ResetSegment.found:type_name -> georep.v1.Position
-	84,  // 143: georep.v1.ResetRequest.to:type_name -> georep.v1.StartPoint
-	99,  // 144: georep.v1.ResetRequest.known:type_name -> georep.v1.ResetSegment
-	20,  // 145: georep.v1.SegmentReset.start:type_name -> georep.v1.Position
-	90,  // 146: georep.v1.SegmentReset.plan:type_name -> georep.v1.StartPlan
-	96,  // 147: georep.v1.ResetPlan.finds:type_name -> georep.v1.BootstrapFind
-	101, // 148: georep.v1.ResetPlan.segments:type_name -> georep.v1.SegmentReset
-	101, // 149: georep.v1.ResetPlan.total:type_name -> georep.v1.SegmentReset
-	150, // [150:150] is the sub-list for method output_type
-	150, // [150:150] is the sub-list for method input_type
-	150, // [150:150] is the sub-list for extension type_name
-	150, // [150:150] is the sub-list for extension extendee
-	0,   // [0:150] is the sub-list for field type_name
+	90,  // 143: georep.v1.ResetSegment.placed:type_name -> georep.v1.StartPlan
+	84,  // 144: georep.v1.ResetRequest.to:type_name -> georep.v1.StartPoint
+	99,  // 145: georep.v1.ResetRequest.known:type_name -> georep.v1.ResetSegment
+	20,  // 146: georep.v1.SegmentReset.start:type_name -> georep.v1.Position
+	90,  // 147: georep.v1.SegmentReset.plan:type_name -> georep.v1.StartPlan
+	96,  // 148: georep.v1.ResetPlan.finds:type_name -> georep.v1.BootstrapFind
+	101, // 149: georep.v1.ResetPlan.segments:type_name -> georep.v1.SegmentReset
+	101, // 150: georep.v1.ResetPlan.total:type_name -> georep.v1.SegmentReset
+	151, // [151:151] is the sub-list for method output_type
+	151, // [151:151] is the sub-list for method input_type
+	151, // [151:151] is the sub-list for extension type_name
+	151, // [151:151] is the sub-list for extension extendee
+	0,   // [0:151] is the sub-list for field type_name
 }
 
 func init() { file_georep_proto_init() }
