@@ -40,6 +40,9 @@ type Config struct {
 //	   |           searching    |                |
 //	   '------- waiting <------'--- failed, or P not known
 //
+// A place that failed is tried again with the same plan: it may have moved the cursor, and
+// what was trimmed behind it would be in no second one.
+//
 // The cursor is held at the log start before anything is read: what a plan was made for
 // cannot be trimmed before the cursor stands there. A new owner finds the hold and goes
 // on with it: what has been written since planning began is never skipped, however
@@ -217,6 +220,7 @@ func (p *Planner) Placed() error {
 	if err := p.ends(Placing); err != nil {
 		return err
 	}
+	p.why = ""
 	p.enter(Begun)
 	return nil
 }
@@ -228,7 +232,12 @@ func (p *Planner) Failed(now int64, why string) error {
 		return fmt.Errorf("%w while %v", ErrOrder, p.state)
 	}
 	p.stats.Failed++
+	plan := p.plan
+	placing := p.state == Placing
 	p.wait(now, why)
+	if placing { // it may have moved the cursor, and retention may follow it: the plan stands
+		p.plan = plan
+	}
 	return nil
 }
 
@@ -246,6 +255,8 @@ func (p *Planner) wait(now int64, why string) {
 func (p *Planner) Tick(now int64) {
 	switch {
 	case p.state != Waiting || now < p.retryAt:
+	case p.plan != nil:
+		p.enter(Placing)
 	case p.held:
 		p.enter(Planning)
 	default:

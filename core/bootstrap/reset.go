@@ -17,7 +17,7 @@ type Segment struct {
 	Parents    []uint64
 	Log        Log
 	Next       entry.Position // the cursor's, were nothing in flight
-	Published  bool           // something of it was sent to the remote, or may be at any moment
+	Published  bool           // something of it was sent to the remote, or may be at any moment: so much its owner knows
 	Generation uint64
 	Found      *entry.Position // what a search has come to
 	Planning   bool            // its start is still being planned
@@ -81,10 +81,12 @@ func PlanReset(to Point, selected []uint64, known []Segment) (Reset, error) {
 		if err := s.Log.check(); err != nil {
 			return Reset{}, fmt.Errorf("segment %d: %w", s.ID, err)
 		}
+		s.Log = s.Log.grown(s.Next)
+		s.Published = s.Published || s.sent()
+		known[i] = s
 		if len(selected) > 0 && !slices.Contains(selected, s.ID) {
 			continue
 		}
-		s.Log = s.Log.grown(s.Next)
 		if why := r.add(s, to); why != "" {
 			r.Refused = fmt.Sprintf("segment %d: %s", s.ID, why)
 			return r, nil
@@ -125,6 +127,23 @@ func (r *Reset) add(s Segment, to Point) (refused string) {
 	return ""
 }
 
+// sent says whether the cursor is past entries that are still there and were not skipped:
+// an earlier generation has sent them, whatever the owner of this one knows.
+func (s Segment) sent() bool {
+	if s.Planning {
+		return false
+	}
+	past := s.Log.amount(Nowhere, s.Log.at(s.Next)).Entries
+	if s.Placed != nil {
+		for _, k := range before(s.Placed.Skipped, s.Next) {
+			if len(s.Log.Ledgers) > 0 && k.Ledger >= s.Log.Ledgers[0].ID {
+				past -= k.Entries
+			}
+		}
+	}
+	return past > 0
+}
+
 // move is the way to where a plan begins. What the plan skips of what was replicated
 // before is not left out; what was left out before and lies before it still is.
 func (s Segment) move(p Plan) Move {
@@ -161,7 +180,7 @@ func (a *Amount) add(b Amount) {
 // lets the gates below what goes back begin anew.
 func (r *Reset) order(known []Segment) {
 	var troubles []string
-	together, inPlace := map[uint64]bool{}, map[uint64]bool{}
+	inPlace := map[uint64]bool{}
 	for _, m := range r.Moves {
 		if !m.back {
 			continue
@@ -182,13 +201,10 @@ func (r *Reset) order(known []Segment) {
 				troubles = append(troubles, fmt.Sprintf("segment %d follows %d, has published already and would not "+
 					"begin at its first entry again", s.ID, m.Segment))
 			}
-			if s.Published {
-				together[s.ID] = true
-			}
 		}
 	}
 	if len(troubles) > 0 {
-		r.refuse(troubles, together, known)
+		r.refuse(troubles, known)
 		return
 	}
 	for _, s := range known {
@@ -201,13 +217,16 @@ func (r *Reset) order(known []Segment) {
 	slices.SortFunc(r.Moves, func(a, b Move) int { return cmp.Compare(a.Segment, b.Segment) })
 }
 
-func (r *Reset) refuse(troubles []string, together map[uint64]bool, known []Segment) {
+// refuse names those that can be reset to earliest together.
+func (r *Reset) refuse(troubles []string, known []Segment) {
+	together, below := map[uint64]bool{}, map[uint64]bool{}
 	for _, m := range r.Moves {
 		together[m.Segment] = true
 	}
 	var ids []string
-	for _, s := range known {
-		if together[s.ID] {
+	for _, s := range known { // by id
+		below[s.ID] = slices.ContainsFunc(s.Parents, func(p uint64) bool { return together[p] || below[p] })
+		if together[s.ID] = together[s.ID] || below[s.ID] && s.Published; together[s.ID] {
 			r.Together = append(r.Together, s.ID)
 			ids = append(ids, fmt.Sprint(s.ID))
 		}

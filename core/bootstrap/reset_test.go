@@ -176,7 +176,7 @@ func TestResetKeepsOrder(t *testing.T) {
 		{"a grandchild has published, too", Point{At: Earliest}, []uint64{1}, change(func(s []Segment) { s[3].Published = true }),
 			"segment 2 follows 1 and has published already; segment 4 follows 1 and has published already: " +
 				"reset segments 1, 2, 4 together, each that follows another to earliest", []uint64{1, 2, 4}},
-		{"behind a child that has not", Point{At: Earliest}, []uint64{1}, change(func(s []Segment) { s[1].Published, s[3].Published = false, true }),
+		{"behind a child that has not", Point{At: Earliest}, []uint64{1}, change(func(s []Segment) { s[1].Published, s[1].Next, s[3].Published = false, at(20, 0), true }),
 			"segment 4 follows 1 and has published already: reset segments 1, 4 together, each that follows another to earliest", []uint64{1, 4}},
 		{"the child would leave something out", Point{At: EarliestNotOffloaded}, []uint64{1, 2}, family(),
 			"segment 2 follows 1, has published already and would not begin at its first entry again: " +

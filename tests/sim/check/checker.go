@@ -41,17 +41,30 @@ var (
 	SplitLogged  = Name{"split-logged", 7}
 	WithinCaps   = Name{"within-caps", 8}
 	Crashed      = Name{"layouts-contract", 0}
+
+	UnknownStart  = Name{"unknown-start", 22}
+	SkipCounted   = Name{"skip-counted", 22}
+	Planned       = Name{"planned", 22}
+	StartOrder    = Name{"start-order", 16}
+	StartLoses    = Name{"start-loses-nothing", 12}
+	StartsCrashed = Name{"starts-contract", 0}
 )
 
 // Layouts says whether the checker belongs to the world of layouts.
 func (n Name) Layouts() bool { return n.Invariant > 0 && n.Invariant < 9 || n == Crashed }
+
+// Starts says whether the checker belongs to the world of starts.
+func (n Name) Starts() bool {
+	return n.Invariant == 22 || n == StartOrder || n == StartLoses || n == StartsCrashed
+}
 
 // Names lists every checker.
 func Names() []Name {
 	return []Name{VerbatimFits, SpliceOnly, SingleBucket, KeyOrder, NothingLost, ParkedVisible, TrueParks,
 		DeleteAfter, NoDuplicate, SameMessages, DrainGate, Pinned, MustStay, Budget, Contract, Liveness,
 		RingTiles, LayoutsAgree, NoneVanishes, PeerForward, AckDurable, StaleWrite, LeaderWaits, MergeAgreed,
-		SiblingsOnly, SplitLogged, WithinCaps, Crashed}
+		SiblingsOnly, SplitLogged, WithinCaps, Crashed, UnknownStart, SkipCounted, Planned, StartOrder, StartLoses,
+		StartsCrashed}
 }
 
 // Violation is the first thing that went wrong.

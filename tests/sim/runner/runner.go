@@ -7,6 +7,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -22,6 +23,7 @@ import (
 	"georep/tests/sim/check"
 	"georep/tests/sim/faults"
 	"georep/tests/sim/layouts"
+	"georep/tests/sim/starts"
 	"georep/tests/sim/world"
 )
 
@@ -38,6 +40,7 @@ type Summary struct {
 	Faults                   [faults.Kinds]uint64
 	Branches                 []world.Branch
 	Layouts                  map[string]uint64 // faults and branches of the layouts' world
+	Starts                   map[string]uint64 // and of the starts'
 	Stats                    check.Stats
 	Violations               []world.Result // at most maxKept
 	Violated                 uint64
@@ -68,12 +71,13 @@ func Play(o Options) *Summary {
 				if i >= o.Seeds {
 					return
 				}
-				r, l := play(o.First+i, nil), playLayouts(o.First+i, nil)
+				r, l, b := play(o.First+i, nil), playLayouts(o.First+i, nil), playStarts(o.First+i, nil)
 				mu.Lock()
 				s.add(&r)
-				s.addLayouts(&l)
+				s.Layouts = s.addOther(s.Layouts, l.Counts, world.Result{Seed: l.Seed, Events: l.Events, Violation: l.Violation})
+				s.Starts = s.addOther(s.Starts, b.Counts, world.Result{Seed: b.Seed, Events: b.Events, Violation: b.Violation})
 				mu.Unlock()
-				if (r.Violation != nil || l.Violation != nil) && o.Stop {
+				if (r.Violation != nil || l.Violation != nil || b.Violation != nil) && o.Stop {
 					stop.Store(true)
 				}
 			}
@@ -109,22 +113,22 @@ func (s *Summary) add(r *world.Result) {
 	s.Stats.Add(&r.Stats)
 }
 
-// addLayouts adds the run of the other world with the same seed.
-func (s *Summary) addLayouts(r *layouts.Result) {
+// addOther adds the run of another world with the same seed to what is counted of that.
+func (s *Summary) addOther(sums, counts map[string]uint64, r world.Result) map[string]uint64 {
 	s.Events += r.Events
-	if s.Layouts == nil {
-		s.Layouts = map[string]uint64{}
+	if sums == nil {
+		sums = map[string]uint64{}
 	}
-	for name, n := range r.Counts {
-		s.Layouts[name] += n
+	for name, n := range counts {
+		sums[name] += n
 	}
-	if r.Violation == nil {
-		return
+	if r.Violation != nil {
+		s.Violated++
+		if len(s.Violations) < maxKept {
+			s.Violations = append(s.Violations, r)
+		}
 	}
-	s.Violated++
-	if len(s.Violations) < maxKept {
-		s.Violations = append(s.Violations, world.Result{Seed: r.Seed, Events: r.Events, Violation: r.Violation})
-	}
+	return sums
 }
 
 // FaultCount returns the number of faults of all kinds.
@@ -134,6 +138,11 @@ func (s *Summary) FaultCount() (n uint64) {
 	}
 	for name, c := range s.Layouts {
 		if strings.HasPrefix(name, layouts.Fault) {
+			n += c
+		}
+	}
+	for name, c := range s.Starts {
+		if strings.HasPrefix(name, starts.Fault) {
 			n += c
 		}
 	}
@@ -155,6 +164,11 @@ func (s *Summary) Missed() (out []string) {
 	for _, name := range layouts.Names() {
 		if s.Layouts[name] == 0 {
 			out = append(out, "layouts "+name)
+		}
+	}
+	for _, name := range starts.Names() {
+		if s.Starts[name] == 0 {
+			out = append(out, "starts "+name)
 		}
 	}
 	return out
@@ -192,6 +206,9 @@ func (s *Summary) Print(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(s.Layouts)) {
 		put("layouts "+name, s.Layouts[name])
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Starts)) {
+		put("starts "+name, s.Starts[name])
+	}
 	fmt.Fprintln(t)
 	_ = t.Flush() // w reports its own errors to the caller
 	fmt.Fprintf(w, "stored %d (whole %d, parts %d) deleted %d skipped %d, at least %d events a seed\n",
@@ -222,9 +239,12 @@ func tell(w io.Writer, r *world.Result) {
 			lines = append(lines[:0], lines[storyLines:]...)
 		}
 	}
-	if r.Violation.Name.Layouts() {
+	switch name := r.Violation.Name; {
+	case name.Layouts():
 		playLayouts(r.Seed, keep)
-	} else {
+	case name.Starts():
+		playStarts(r.Seed, keep)
+	default:
 		play(r.Seed, keep)
 	}
 	for _, line := range lines[max(0, len(lines)-storyLines):] {
@@ -233,15 +253,23 @@ func tell(w io.Writer, r *world.Result) {
 	fmt.Fprintf(w, "   replay with: georep simulate --seed %d --trace\n", r.Seed)
 }
 
-// Replay plays one seed in both worlds; trace may be nil. The result has the events
-// and the first violation of both.
+// Replay plays one seed in all worlds; trace may be nil. The result has the events
+// and the first violation of all.
 func Replay(seed uint64, trace func(line string)) world.Result {
-	r, l := play(seed, trace), playLayouts(seed, trace)
-	r.Events += l.Events
-	if r.Violation == nil {
-		r.Violation = l.Violation
-	}
+	r, l, b := play(seed, trace), playLayouts(seed, trace), playStarts(seed, trace)
+	r.Events += l.Events + b.Events
+	r.Violation = cmp.Or(r.Violation, l.Violation, b.Violation)
 	return r
+}
+
+func playStarts(seed uint64, trace func(line string)) (r starts.Result) {
+	w := starts.New(seed, trace)
+	defer func() {
+		if p := recover(); p != nil {
+			r = w.Crashed(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	return w.Run()
 }
 
 func playLayouts(seed uint64, trace func(line string)) (r layouts.Result) {
