@@ -179,43 +179,52 @@ func (a *Amount) add(b Amount) {
 // order refuses what would bring entries of an ancestor behind those of a descendant, and
 // lets the gates below what goes back begin anew.
 func (r *Reset) order(known []Segment) {
+	moves := make(map[uint64]*Move, len(r.Moves))
+	for i := range r.Moves {
+		moves[r.Moves[i].Segment] = &r.Moves[i]
+	}
 	var troubles []string
-	inPlace := map[uint64]bool{}
-	for _, m := range r.Moves {
-		if !m.back {
+	var inPlace []Move
+	above := map[uint64]uint64{} // an ancestor that goes back
+	for _, s := range known {    // by id, and ids rise from parents to children
+		a, found := uint64(0), false
+		for _, p := range s.Parents {
+			if m := moves[p]; m != nil && m.back {
+				a, found = p, true
+			} else if up, ok := above[p]; ok && !found {
+				a, found = up, true
+			}
+		}
+		if !found {
 			continue
 		}
-		below := map[uint64]bool{m.Segment: true}
-		for _, s := range known { // by id, and ids rise from parents to children
-			if !slices.ContainsFunc(s.Parents, func(p uint64) bool { return below[p] }) {
-				continue
-			}
-			below[s.ID] = true
-			i := slices.IndexFunc(r.Moves, func(o Move) bool { return o.Segment == s.ID })
-			switch {
-			case i < 0 && s.Published:
-				troubles = append(troubles, fmt.Sprintf("segment %d follows %d and has published already", s.ID, m.Segment))
-			case i < 0 && !s.Planning:
-				inPlace[s.ID] = true
-			case i >= 0 && s.Published && r.Moves[i].Plan.Start.Compare(s.Log.first(0)) > 0:
-				troubles = append(troubles, fmt.Sprintf("segment %d follows %d, has published already and would not "+
-					"begin at its first entry again", s.ID, m.Segment))
-			}
+		above[s.ID] = a
+		switch m := moves[s.ID]; {
+		case m == nil && s.Published:
+			troubles = append(troubles, fmt.Sprintf("segment %d follows %d and has published already", s.ID, a))
+		case m == nil && !s.Planning:
+			stay := s.move(Plan{Action: Start, Asked: Point{At: AtPosition, Position: s.Next}, Source: "operator",
+				Start: s.Log.at(s.Next)})
+			stay.InPlace = true
+			inPlace = append(inPlace, stay)
+		case m != nil && s.Published && m.Plan.Start.Compare(s.Log.first(0)) > 0:
+			troubles = append(troubles, fmt.Sprintf("segment %d follows %d, has published already and would not begin at "+
+				"its first entry again", s.ID, a))
 		}
 	}
 	if len(troubles) > 0 {
 		r.refuse(troubles, known)
 		return
 	}
-	for _, s := range known {
-		if inPlace[s.ID] {
-			m := s.move(Plan{Action: Start, Asked: Point{At: AtPosition, Position: s.Next}, Source: "operator", Start: s.Log.at(s.Next)})
-			m.InPlace = true
-			r.Moves = append(r.Moves, m)
-		}
-	}
+	r.Moves = append(r.Moves, inPlace...)
 	slices.SortFunc(r.Moves, func(a, b Move) int { return cmp.Compare(a.Segment, b.Segment) })
 }
+
+// Bounds of a refusal's text; Together has them all.
+const (
+	mostTroubles = 8
+	mostNamed    = 50
+)
 
 // refuse names those that can be reset to earliest together.
 func (r *Reset) refuse(troubles []string, known []Segment) {
@@ -230,6 +239,12 @@ func (r *Reset) refuse(troubles []string, known []Segment) {
 			r.Together = append(r.Together, s.ID)
 			ids = append(ids, fmt.Sprint(s.ID))
 		}
+	}
+	if more := len(troubles) - mostTroubles; more > 0 {
+		troubles = append(troubles[:mostTroubles], fmt.Sprintf("%d more", more))
+	}
+	if more := len(ids) - mostNamed; more > 0 {
+		ids = append(ids[:mostNamed], fmt.Sprintf("%d more", more))
 	}
 	r.Refused = fmt.Sprintf("%s: reset segments %s together, each that follows another to earliest",
 		strings.Join(troubles, "; "), strings.Join(ids, ", "))

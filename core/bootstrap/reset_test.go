@@ -208,6 +208,19 @@ func TestResetKeepsOrder(t *testing.T) {
 	}
 }
 
+// TestRefusalIsBounded: a topic may have many segments.
+func TestRefusalIsBounded(t *testing.T) {
+	known := []Segment{{ID: 0, Log: log("1 c9"), Next: at(1, 9)}}
+	for id := uint64(1); id < 5000; id++ {
+		known = append(known, Segment{ID: id, Parents: []uint64{id - 1}, Published: true, Log: log("2 n1"), Next: at(2, 1)})
+	}
+	r, err := PlanReset(Point{At: Earliest}, []uint64{0}, known)
+	if err != nil || !strings.Contains(r.Refused, "; 4991 more: reset segments 0, 1, 2,") || len(r.Together) != 5000 ||
+		!strings.Contains(r.Refused, "48, 49, 4950 more together") {
+		t.Errorf("%v %d %.900s", err, len(r.Together), r.Refused)
+	}
+}
+
 // TestResetSearches: a time is searched in each log first.
 func TestResetSearches(t *testing.T) {
 	known := family()
