@@ -32,7 +32,9 @@ type Point struct {
 	Millis   int64          // of AtTime: since 1970, of publishing
 }
 
-var startNames = map[string]StartAt{"earliest": Earliest, "latest": Latest, "earliestNotOffloaded": EarliestNotOffloaded}
+var startNames = map[string]StartAt{
+	"earliest": Earliest, "latest": Latest, "earliestNotOffloaded": EarliestNotOffloaded,
+}
 
 // String returns the point as properties have it.
 func (p Point) String() string {

@@ -95,7 +95,8 @@ func fromMove(m *bootstrap.Move) *pb.SegmentReset {
 // fromStartPlan writes a plan, but for its lineage.
 func fromStartPlan(p *bootstrap.Plan) *pb.StartPlan {
 	m := &pb.StartPlan{Action: pb.StartAction(p.Action), Asked: fromPoint(p.Asked), Source: p.Source,
-		Start: fromPosition(p.Start), Horizon: fromPosition(p.Horizon), Omitted: p.Omitted, Entries: p.Entries, Bytes: p.Bytes,
+		Start: fromPosition(p.Start), Horizon: fromPosition(p.Horizon), Omitted: p.Omitted, Entries: p.Entries,
+		Bytes:            p.Bytes,
 		OffloadedEntries: p.OffloadedEntries, OffloadedBytes: p.OffloadedBytes, FromMillis: p.From, ToMillis: p.To,
 		Whole: p.Whole, PlannedMillis: p.Millis}
 	for _, s := range p.Skipped {
@@ -112,8 +113,8 @@ func toStartPlan(m *pb.StartPlan) (*bootstrap.Plan, error) {
 		Entries: m.GetEntries(), Bytes: m.GetBytes(), OffloadedEntries: m.GetOffloadedEntries(),
 		OffloadedBytes: m.GetOffloadedBytes(), From: m.GetFromMillis(), To: m.GetToMillis(), Whole: m.GetWhole(),
 		Millis: m.GetPlannedMillis()}
-	if m.GetAction() <= pb.StartAction_START_ACTION_UNSPECIFIED || m.GetAction() > pb.StartAction_START_ACTION_START_ALL_KEPT {
-		return nil, fmt.Errorf("%w: action: %v", ErrConfig, m.GetAction())
+	if a := m.GetAction(); a <= pb.StartAction_START_ACTION_UNSPECIFIED || a > pb.StartAction_START_ACTION_START_ALL_KEPT {
+		return nil, fmt.Errorf("%w: action: %v", ErrConfig, a)
 	}
 	if m.GetStart() == nil {
 		return nil, fmt.Errorf("%w: start: absent", ErrConfig)
@@ -132,7 +133,8 @@ func toStartPlan(m *pb.StartPlan) (*bootstrap.Plan, error) {
 		if s.GetEntries() < 1 || s.GetBytes() < 0 || s.GetFirst() < 0 {
 			return nil, fmt.Errorf("%w: skipped[%d]: %v", ErrConfig, i, s)
 		}
-		p.Skipped = append(p.Skipped, bootstrap.Skipped{Ledger: s.GetLedger(), First: s.GetFirst(), Entries: s.GetEntries(), Bytes: s.GetBytes(),
+		p.Skipped = append(p.Skipped, bootstrap.Skipped{Ledger: s.GetLedger(), First: s.GetFirst(), Entries: s.GetEntries(),
+			Bytes:   s.GetBytes(),
 			Offload: toOffload(s.GetOffload()), Driver: s.GetDriver(), UUID: s.GetUuid(), FirstMillis: s.GetFirstMillis(),
 			LastMillis: s.GetLastMillis()})
 	}

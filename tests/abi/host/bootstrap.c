@@ -40,7 +40,8 @@ static void machine(void) {
                                         "\"end\":{\"ledger\":\"12\"},\"lineage\":[{\"id\":\"3\"}]}");
     OK(georep_bootstrap_new(c.p, c.n, &m, &err));
     buf_free(&c);
-    is(result(m), "{\"actions\":[{\"hold\":{\"end\":{\"ledger\":\"12\"},\"sinceMillis\":\"5\"}}],\"wakeAtMillis\":\"-1\"}");
+    is(result(m),
+       "{\"actions\":[{\"hold\":{\"end\":{\"ledger\":\"12\"},\"sinceMillis\":\"5\"}}],\"wakeAtMillis\":\"-1\"}");
     step(m, "{\"placed\":{}}", GEOREP_E_FORMAT); /* not asked for */
     TEXT("not asked for while holding");
     step(m, "{}", GEOREP_E_FORMAT);
@@ -61,7 +62,8 @@ static void machine(void) {
              1);
     step(m, read, GEOREP_OK);
     const char *place = result(m);
-    CHECK(strstr(place, "{\"place\":{\"action\":\"START_ACTION_START\",\"asked\":{\"at\":\"START_AT_EARLIEST_NOT_OFFLOADED"));
+    CHECK(strstr(place,
+                 "{\"place\":{\"action\":\"START_ACTION_START\",\"asked\":{\"at\":\"START_AT_EARLIEST_NOT_OFFLOADED"));
     CHECK(strstr(place, "\"source\":\"namespace georep.startAt\",\"start\":{\"ledger\":\"11\"},"
                         "\"horizon\":{\"ledger\":\"10\",\"entry\":\"99\"}"));
     CHECK(strstr(place, "\"entries\":\"100\",\"bytes\":\"1000\",\"offloadedEntries\":\"100\""));

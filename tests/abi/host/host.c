@@ -20,11 +20,11 @@ int main(void) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } groups[] = {{"simple", check_simple},     {"place", check_place},     {"rebatch", check_rebatch},
-                  {"budget", check_budget},     {"window", check_window},   {"gate", check_gate},
-                  {"dedup", check_dedup},       {"control", check_control}, {"converge", check_converge},
-                  {"exchange", check_exchange}, {"threads", check_threads}, {"abuse", check_abuse},
-                  {"codecs", check_codecs},     {"memory", check_memory},   {"storm", check_storm},
+    } groups[] = {{"simple", check_simple},      {"place", check_place},     {"rebatch", check_rebatch},
+                  {"budget", check_budget},      {"window", check_window},   {"gate", check_gate},
+                  {"dedup", check_dedup},        {"control", check_control}, {"converge", check_converge},
+                  {"exchange", check_exchange},  {"threads", check_threads}, {"abuse", check_abuse},
+                  {"codecs", check_codecs},      {"memory", check_memory},   {"storm", check_storm},
                   {"bootstrap", check_bootstrap}};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         groups[i].run();

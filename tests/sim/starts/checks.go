@@ -43,7 +43,8 @@ func (o *owner) checkPlan(p *bootstrap.Plan) {
 		}
 	}
 	if p.Entries != n || p.Horizon != horizon || p.Bytes > 10*n || p.Whole != (n > 0 && first && o.s.wasSealed(o.read)) {
-		w.fail(check.SkipCounted, "%s: %v, horizon %v, whole %v; %d entries up to %v are skipped", o, p, p.Horizon, p.Whole, n, horizon)
+		w.fail(check.SkipCounted, "%s: %v, horizon %v, whole %v; %d entries up to %v are skipped", o, p, p.Horizon,
+			p.Whole, n, horizon)
 	}
 	o.countPlan(p, n, deleted)
 }

@@ -102,8 +102,8 @@ func (o *owner) tally() {
 	}
 	o.counted = true
 	n := o.p.Counts()
-	for name, k := range map[string]uint64{"unknown": n.Unknown, "failed": n.Failed, "resumed": n.Resumed, "bounded": n.Bounded,
-		"younger": n.Younger, "searched": n.Searched, "refused": n.Refused} {
+	for name, k := range map[string]uint64{"unknown": n.Unknown, "failed": n.Failed, "resumed": n.Resumed,
+		"bounded": n.Bounded, "younger": n.Younger, "searched": n.Searched, "refused": n.Refused} {
 		if k > 0 {
 			o.w.counts["branch "+name] += k
 		}

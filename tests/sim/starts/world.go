@@ -22,8 +22,7 @@ type remote struct {
 	name   string
 	joined bool
 	epoch  uint64 // of the layout then
-	policy map[string]string
-	reset  bool // one is under way
+	reset  bool   // one is under way
 }
 
 // World is one run.
@@ -121,7 +120,8 @@ func (w *World) Run() Result {
 	w.settle()
 	for w.first == nil && !w.quiet() {
 		if w.now > w.calmAt+quietMillis || !w.next() {
-			w.fail(check.Planned, "not every cursor stands at its log's end after %d quiet seconds: %s", quietMillis/1000, w.stuck())
+			w.fail(check.Planned, "not every cursor stands at its log's end after %d quiet seconds: %s", quietMillis/1000,
+				w.stuck())
 		}
 	}
 	w.checkEnd()
