@@ -6,6 +6,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -31,12 +32,17 @@ public final class FileOffloader implements LedgerOffloader {
 
     private static final int ENTRIES_PER_READ = 100;
     /** By folder: the broker's offloader is another object than the test's. */
-    private static final Map<Path, AtomicLong> READS = new ConcurrentHashMap<>();
+    private static final Map<Path, Shared> SHARED = new ConcurrentHashMap<>();
+
+    private static final class Shared {
+        final AtomicLong reads = new AtomicLong();
+        final Set<Long> refused = ConcurrentHashMap.newKeySet();
+    }
 
     private final Path dir;
     private final OffloadPolicies policies;
     private final LongFunction<Executor> threads;
-    private final AtomicLong reads;
+    private final Shared shared;
 
     public FileOffloader(Path dir) throws IOException {
         this(dir, new OffloadPoliciesImpl(), ledger -> ForkJoinPool.commonPool());
@@ -46,7 +52,7 @@ public final class FileOffloader implements LedgerOffloader {
         this.dir = Files.createDirectories(dir.toAbsolutePath());
         this.policies = policies;
         this.threads = threads;
-        this.reads = READS.computeIfAbsent(this.dir, d -> new AtomicLong());
+        this.shared = SHARED.computeIfAbsent(this.dir, d -> new Shared());
     }
 
     Path dir() {
@@ -55,7 +61,12 @@ public final class FileOffloader implements LedgerOffloader {
 
     /** Entries that were read back out of this folder, by whomever. */
     public long reads() {
-        return reads.get();
+        return shared.reads.get();
+    }
+
+    /** This ledger cannot be offloaded from now on. */
+    public void refuse(long ledger) {
+        shared.refused.add(ledger);
     }
 
     /** Ledgers that are in the folder now. */
@@ -98,6 +109,9 @@ public final class FileOffloader implements LedgerOffloader {
 
     @Override
     public CompletableFuture<Void> offload(ReadHandle ledger, UUID uid, Map<String, String> extra) {
+        if (shared.refused.contains(ledger.getId())) {
+            return CompletableFuture.failedFuture(new IOException("the folder does not take ledger " + ledger.getId()));
+        }
         Executor on = threads.apply(ledger.getId());
         return CompletableFuture.supplyAsync(() -> open(ledger, uid), on)
                 .thenCompose(copy -> copy(ledger, copy, 0, on).whenCompleteAsync((x, e) -> close(copy, e == null), on));
@@ -143,7 +157,8 @@ public final class FileOffloader implements LedgerOffloader {
         Executor on = threads.apply(ledger);
         return CompletableFuture.supplyAsync(() -> {
             try {
-                return new OffloadedFile(file(ledger, uid, ".data"), file(ledger, uid, ".index"), ledger, on, reads);
+                return new OffloadedFile(file(ledger, uid, ".data"), file(ledger, uid, ".index"), ledger, on,
+                        shared.reads);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }

@@ -41,16 +41,17 @@ class AuthTest {
     void onlySuperUsersMayCall() throws Exception {
         assertThat(b.controller(TOPIC).isLeader()).isTrue();
         for (String path : List.of("t/auth/x/state", "status/t/auth", "status/t/auth/x",
-                "t/auth/x/convergence", "t/auth/x/segment/0000-ffff-0", "entries/t/auth/x/0")) {
+                "t/auth/x/convergence", "t/auth/x/segment/0000-ffff-0", "entries/t/auth/x/0", "t/auth/x/bootstrap",
+                "t/auth/x/segment/0000-ffff-0/bootstrap")) {
             assertThat(Http.get(b.broker, BASE + path, null).status()).as("anonymous " + path).isEqualTo(401);
             assertThat(Http.get(b.broker, BASE + path, user).status()).as("user " + path).isIn(401, 403);
             assertThat(Http.get(b.broker, BASE + path, admin).status()).as("admin " + path).isEqualTo(200);
         }
         for (String path : List.of("t/auth/x/state", "t/auth/x/segment/0000-ffff-0/forget", "t/auth/x/pause",
                 "t/auth/x/resume", "t/auth/x/reset-cursor", "t/auth/x/segment/0000-ffff-0/pause",
-                "t/auth/x/segment/0000-ffff-0/resume", "t/auth/x/segment/0000-ffff-0/reset-cursor",
-                "t/auth/x/segment/0000-ffff-0/skip", "exchange", "t/auth/x/cancel-mark",
-                "t/auth/x/rebucket")) {
+                "t/auth/x/segment/0000-ffff-0/resume", "t/auth/x/segment/0000-ffff-0/begin-anew",
+                "t/auth/x/segment/0000-ffff-0/find-entry", "t/auth/x/segment/0000-ffff-0/skip", "exchange",
+                "t/auth/x/cancel-mark", "t/auth/x/rebucket", "t/auth/x/start-at", "start-at/t/auth")) {
             assertThat(Http.post(b.broker, BASE + path, null, "{}").status()).as("anonymous " + path).isEqualTo(401);
             assertThat(Http.post(b.broker, BASE + path, user, "{}").status()).as("user " + path).isIn(401, 403);
         }

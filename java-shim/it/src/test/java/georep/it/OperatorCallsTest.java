@@ -111,7 +111,7 @@ class OperatorCallsTest {
         int entries = SegmentLog.read(a, segment).size();
         await().atMost(Duration.ofSeconds(20)).until(() -> SegmentLog.read(b, segment).size() == entries);
         assertThat(Http.post(a.broker, "/admin/v2/scalable-repl/t/op/again/reset-cursor", null,
-                "{\"remote\":\"cluster-b\",\"to\":\"5:1\"}").status()).isEqualTo(400);
+                "{\"remote\":\"cluster-b\",\"to\":\"the start\"}").status()).isEqualTo(400);
         Http.Answer reset = Http.post(a.broker, "/admin/v2/scalable-repl/t/op/again/reset-cursor", null,
                 "{\"remote\":\"cluster-b\",\"to\":\"earliest\"}");
         assertThat(reset.status()).as(reset.body()).isEqualTo(200);

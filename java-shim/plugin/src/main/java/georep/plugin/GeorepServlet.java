@@ -9,6 +9,7 @@ import georep.plugin.http.ParkedResource;
 import georep.plugin.http.RawEntriesResource;
 import georep.plugin.http.RefusalFilter;
 import georep.plugin.http.ReplicationResource;
+import georep.plugin.http.StartResource;
 import georep.plugin.source.SegmentMetrics;
 import georep.plugin.source.SourceBroker;
 import georep.plugin.source.SourceMetrics;
@@ -78,7 +79,7 @@ public final class GeorepServlet implements AdditionalServletWithPulsarService {
     @Override
     public Servlet getServletInstance() {
         return new ServletContainer(new ResourceConfig(ReplicationResource.class, OperatorResource.class,
-                ParkedResource.class, RawEntriesResource.class, ExchangeResource.class)
+                ParkedResource.class, StartResource.class, RawEntriesResource.class, ExchangeResource.class)
                 .register(new BodyLimit()).register(new RefusalFilter(plugin)));
     }
 

@@ -131,7 +131,7 @@ public final class ReplicationSetup {
         return records.change(topic, (m, r) -> {
             added.clear(); // the store may run this again on a conflict
             desired.stream().filter(d -> !r.remotes().contains(d)).forEach(added::add);
-            r.setRemotes(desired);
+            r.setRemotes(desired, m.getEpoch());
             if (createThere) {
                 added.forEach(d -> r.setToCreate(d, true));
             } else { // else it would be created when that is switched on again, whatever has happened to it since

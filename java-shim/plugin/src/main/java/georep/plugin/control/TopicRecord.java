@@ -21,6 +21,8 @@ import org.apache.pulsar.common.scalable.SegmentInfo;
  *   georep.term                 raised by every new controller leader
  *   georep.remotes              remotes that replication is enabled for, comma-separated
  *   georep.generation.CLUSTER   raised whenever replication to CLUSTER is enabled or its cursors start anew
+ *   georep.joined.CLUSTER       the layout's epoch when replication to CLUSTER was enabled
+ *   georep.startAt[.CLUSTER]    an operator's choice of where replication of existing data begins
  *   georep.paused.CLUSTER       an operator has paused replication to CLUSTER: of segments to come as well
  *   georep.create.CLUSTER       the topic is still to be created there
  *   georep.segment.ID           {@link SegmentRecord}
@@ -34,6 +36,8 @@ public final class TopicRecord {
     public static final String TERM = "georep.term";
     public static final String REMOTES = "georep.remotes";
     public static final String GENERATION = "georep.generation.";
+    public static final String JOINED = "georep.joined.";
+    public static final String START_AT = "georep.startAt";
     public static final String PAUSED = "georep.paused.";
     public static final String CREATE = "georep.create.";
     public static final String SEGMENT = "georep.segment.";
@@ -69,6 +73,24 @@ public final class TopicRecord {
     /** 0 before replication to that remote was first enabled. */
     public long generation(String remote) {
         return number(GENERATION + remote);
+    }
+
+    /** The layout's epoch when replication to that remote was enabled; null where an earlier version did that. */
+    public Long joined(String remote) {
+        return properties.containsKey(JOINED + remote) ? (Long) number(JOINED + remote) : null;
+    }
+
+    /** Where replication to the remote begins, in the core's words; null: the topic says nothing. */
+    public void setStartAt(String remote, String text) {
+        put(properties, START_AT + "." + remote, text);
+    }
+
+    static void put(Map<String, String> properties, String name, String value) {
+        if (value == null) {
+            properties.remove(name);
+        } else {
+            properties.put(name, value);
+        }
     }
 
     /** Remotes that an operator has paused for the whole topic. */
@@ -130,14 +152,18 @@ public final class TopicRecord {
     /**
      * Replication is enabled for exactly these remotes; those that are new start a generation, and nothing is left of
      * those that went: a remote that comes back later is not found paused.
+     *
+     * @param epoch of the layout
      */
-    public void setRemotes(Set<String> remotes) {
+    public void setRemotes(Set<String> remotes, long epoch) {
         Set<String> old = remotes();
         for (String r : remotes) {
             if (!old.contains(r)) {
                 raiseGeneration(r, generation(r));
+                properties.put(JOINED + r, Long.toString(epoch));
             }
         }
+        named(JOINED).stream().filter(r -> !remotes.contains(r)).forEach(r -> properties.remove(JOINED + r));
         paused().stream().filter(p -> !remotes.contains(p)).forEach(p -> setPaused(p, false));
         toCreate().stream().filter(p -> !remotes.contains(p)).forEach(p -> setToCreate(p, false));
         if (remotes.isEmpty()) {

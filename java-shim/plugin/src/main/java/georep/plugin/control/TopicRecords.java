@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package georep.plugin.control;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import georep.nativelib.TopicFilter;
 import java.util.List;
 import java.util.Map;
@@ -15,9 +16,12 @@ import org.apache.pulsar.broker.PulsarService;
 import org.apache.pulsar.broker.resources.ScalableTopicMetadata;
 import org.apache.pulsar.broker.resources.ScalableTopicResources;
 import org.apache.pulsar.broker.service.BrokerServiceException.TopicNotFoundException;
+import org.apache.pulsar.client.api.MessageId;
+import org.apache.pulsar.common.api.proto.CommandSubscribe.InitialPosition;
 import org.apache.pulsar.common.naming.NamespaceName;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.policies.data.Policies;
+import org.apache.pulsar.common.util.ObjectMapperFactory;
 
 /** Reads and changes the records of scalable topics. Thread-safe; nothing blocks. */
 public final class TopicRecords {
@@ -115,6 +119,43 @@ public final class TopicRecords {
     /** The clusters that the namespace replicates to, without this one; empty where it does not replicate. */
     public CompletableFuture<Set<String>> policyRemotes(NamespaceName namespace) {
         return policies(namespace).thenApply(p -> remotes(p, local()));
+    }
+
+    /**
+     * What has been said about where replication of existing data to a remote begins: georep.v1.StartQuery.
+     */
+    public CompletableFuture<ObjectNode> startQuery(TopicName topic, String remote) {
+        return fresh(topic).thenCombine(policies(topic.getNamespaceObject()), (m, p) -> {
+            ObjectNode q = ObjectMapperFactory.getMapper().getObjectMapper().createObjectNode().put("remote", remote)
+                    .put("replicationStartAt", broker(pulsar.getConfiguration().getReplicationStartAt()));
+            starts(m.getProperties(), q.putObject("topicProperties"));
+            starts(p.properties, q.putObject("namespaceProperties"));
+            return q;
+        });
+    }
+
+    private static void starts(Map<String, String> properties, ObjectNode into) {
+        if (properties != null) {
+            properties.forEach((k, v) -> {
+                if (k.startsWith(TopicRecord.START_AT)) {
+                    into.put(k, v);
+                }
+            });
+        }
+    }
+
+    /** As the broker reads its key. */
+    private static String broker(String startAt) {
+        return MessageId.earliest.toString().equalsIgnoreCase(startAt)
+                || InitialPosition.Earliest.name().equalsIgnoreCase(startAt) ? "earliest" : "latest";
+    }
+
+    /** For all topics of a namespace that say nothing themselves; null takes it away. */
+    public CompletableFuture<Void> setStartAt(NamespaceName namespace, String remote, String text) {
+        return pulsar.getPulsarResources().getNamespaceResources().setPoliciesAsync(namespace, p -> {
+            TopicRecord.put(p.properties, TopicRecord.START_AT + "." + remote, text);
+            return p;
+        });
     }
 
     private String local() {

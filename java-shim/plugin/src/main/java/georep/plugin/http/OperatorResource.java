@@ -17,14 +17,10 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import org.apache.bookkeeper.mledger.Position;
-import org.apache.bookkeeper.mledger.PositionFactory;
 import org.apache.pulsar.broker.service.persistent.ReplicatedSegmentTopic;
 import org.apache.pulsar.broker.web.RestException;
 import org.apache.pulsar.common.naming.TopicName;
 import org.apache.pulsar.common.scalable.HashRange;
-import org.apache.pulsar.common.scalable.SegmentTopicName;
 import org.apache.pulsar.common.util.FutureUtil;
 
 /**
@@ -38,13 +34,10 @@ import org.apache.pulsar.common.util.FutureUtil;
  *   POST {tenant}/{namespace}/{topic}/segment/{d}/skip       {"remote": "B", "ledger": 5, "entry": 17}
  *   POST {tenant}/{namespace}/{topic}/cancel-mark            {"boundary": 32768}, or {"segmentStart": 0} of its buckets
  *   POST {tenant}/{namespace}/{topic}/rebucket               {"segment": 3, "bucketStarts": [16384, 32768]}
- *   POST {tenant}/{namespace}/{topic}/reset-cursor           {"remote": "B", "to": "earliest"}     or "latest"
- *   POST {tenant}/{namespace}/{topic}/segment/{d}/reset-cursor                                     or "ledger:entry"
  * </pre>
  *
  * A pause of the topic is kept in its record, one of a segment with its cursor; both outlive the broker, and a segment
  * replicates when neither is there. Skip releases exactly one parked entry: it will never arrive at that remote.
- * Resetting a cursor begins a new generation: what was replicated before arrives again, as new entries.
  */
 @Path("/")
 @Produces(MediaType.APPLICATION_JSON)
@@ -129,26 +122,6 @@ public class OperatorResource extends PluginResource {
     }
 
     @POST
-    @Path("/{tenant}/{namespace}/{topic}/reset-cursor")
-    public void resetCursor(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
-                            @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
-                            String body) {
-        run(rsp, p -> {
-            TopicName tn = topic(tenant, namespace, topic);
-            String remote = text(parse(body), "remote");
-            position(text(parse(body), "to"), true);
-            audit("reset-cursor", tn, "remote=" + remote + " to=" + text(parse(body), "to"));
-            return p.records().fresh(tn).thenCompose(m -> {
-                List<CompletableFuture<String>> all = new ArrayList<>();
-                m.getSegments().values().stream().filter(s -> !s.isLegacy()).forEach(s -> all.add(internal().post(tn,
-                        "segment/" + SegmentTopicName.formatDescriptor(s.hashRange(), s.segmentId()) + "/reset-cursor",
-                        body)));
-                return FutureUtil.waitForAll(all).thenApply(x -> "{\"segments\":" + all.size() + "}");
-            });
-        });
-    }
-
-    @POST
     @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/pause")
     public void pauseSegment(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
                              @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
@@ -202,38 +175,6 @@ public class OperatorResource extends PluginResource {
                                 + why.getMessage());
                     }, pulsar().getExecutor()));
         });
-    }
-
-    @POST
-    @Path("/{tenant}/{namespace}/{topic}/segment/{descriptor}/reset-cursor")
-    public void resetSegment(@Suspended AsyncResponse rsp, @PathParam("tenant") String tenant,
-                             @PathParam("namespace") String namespace, @PathParam("topic") @Encoded String topic,
-                             @PathParam("descriptor") String descriptor,
-                             @QueryParam("authoritative") @DefaultValue("false") boolean authoritative, String body) {
-        run(rsp, p -> {
-            JsonNode n = parse(body);
-            String remote = text(n, "remote");
-            Position to = position(text(n, "to"), false);
-            return onOwner(tenant, namespace, topic, descriptor, authoritative).thenCompose(t -> {
-                source(t, remote);
-                audit("reset-cursor", TopicName.get(t.getName()), "remote=" + remote + " to=" + to);
-                return t.resetReplication(remote, to).thenApply(x -> "{\"reset\":true}");
-            });
-        });
-    }
-
-    /** A ledger belongs to one segment: a position makes no sense for a whole topic. */
-    private static Position position(String to, boolean wholeTopic) {
-        if (to.equals("earliest")) {
-            return PositionFactory.EARLIEST;
-        }
-        if (to.equals("latest")) {
-            return PositionFactory.LATEST;
-        }
-        if (wholeTopic) {
-            throw new RestException(Response.Status.BAD_REQUEST, "to: must be earliest or latest for a whole topic");
-        }
-        return position(to, "to");
     }
 
     private static ReplicationSource source(ReplicatedSegmentTopic t, String remote) {

@@ -72,19 +72,13 @@ final class ParkedReport {
     private static void add(ObjectNode n, SegmentInfo s, String json, Throwable e) {
         if (e != null) {
             ((ArrayNode) n.get("errors")).addObject().put("segment", s.segmentId())
-                    .put("error", message(e));
+                    .put("error", SegmentOwners.message(e));
             return;
         }
         var one = SegmentStatus.tree(json);
         n.put("parkedTotal", n.path("parkedTotal").asLong() + one.path("parkedTotal").asLong());
         one.path("parked").forEach(p -> ((ArrayNode) n.get("parked")).addObject().put("segment", s.segmentId())
                 .put("range", StatusReport.range(s)).setAll((ObjectNode) p));
-    }
-
-    private static String message(Throwable e) {
-        Throwable cause = FutureUtil.unwrapCompletionException(e);
-        return cause instanceof PulsarAdminException a && a.getHttpError() != null ? a.getHttpError()
-                : String.valueOf(cause.getMessage());
     }
 
     /**
@@ -112,7 +106,7 @@ final class ParkedReport {
                     ? a.getStatusCode() : 0;
             boolean refused = status == Response.Status.CONFLICT.getStatusCode();
             if (!refused && status != Response.Status.NOT_FOUND.getStatusCode()) {
-                unknown.add("segment " + s.segmentId() + ": " + message(e));
+                unknown.add("segment " + s.segmentId() + ": " + SegmentOwners.message(e));
             }
             return skip(i + 1, position, body, unknown, replicated || refused);
         }).thenCompose(f -> f);

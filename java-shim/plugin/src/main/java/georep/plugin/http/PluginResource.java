@@ -116,7 +116,11 @@ abstract class PluginResource extends AdminResource {
 
     /** Who called, for the audit log. */
     void audit(String call, TopicName tn, String arguments) {
-        Audit.log(RefusalLog.who(httpRequest), call, tn.toString(), arguments);
+        audit(call, tn.toString(), arguments);
+    }
+
+    void audit(String call, String about, String arguments) {
+        Audit.log(RefusalLog.who(httpRequest), call, about, arguments);
     }
 
     /** To the brokers of this cluster. */

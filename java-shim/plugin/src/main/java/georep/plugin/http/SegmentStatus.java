@@ -28,6 +28,13 @@ final class SegmentStatus {
         t.getReplicators().forEach((cluster, r) -> {
             ObjectNode one = remote(t, r);
             remotes.set(cluster, one);
+            ObjectNode start = t.startStatus(cluster);
+            if (start != null) {
+                if (start.path("plan") instanceof ObjectNode plan) {
+                    plan.remove("skipped"); // thousands of ledgers, perhaps: they have a call of their own
+                }
+                one.set("bootstrap", start);
+            }
             if (t.cursorLost(cluster) != null) {
                 one.put("cursorLost", t.cursorLost(cluster));
             }

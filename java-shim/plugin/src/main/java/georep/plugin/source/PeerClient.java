@@ -79,18 +79,23 @@ public final class PeerClient extends BaseResource {
     /** GET {topic}/{call}; the answer's JSON text. The query alternates names and values. */
     public CompletableFuture<String> get(TopicName topic, String call, String... query) {
         Answer a = new Answer();
-        WebTarget t = target(topic, call);
-        for (int i = 0; i < query.length; i += 2) {
-            t = t.queryParam(query[i], query[i + 1]);
-        }
-        asyncGetRequest(t, a);
+        asyncGetRequest(with(target(topic, call), query), a);
         return a.within();
     }
 
+    private static WebTarget with(WebTarget t, String... query) {
+        WebTarget all = t;
+        for (int i = 0; i < query.length; i += 2) {
+            all = all.queryParam(query[i], query[i + 1]);
+        }
+        return all;
+    }
+
     /** POST {topic}/{call} with a JSON text; the answer's JSON text. */
-    public CompletableFuture<String> post(TopicName topic, String call, String json) {
+    public CompletableFuture<String> post(TopicName topic, String call, String json, String... query) {
         Answer a = new Answer();
-        asyncPostRequestWithResponse(target(topic, call), Entity.entity(json, MediaType.APPLICATION_JSON), a);
+        asyncPostRequestWithResponse(with(target(topic, call), query), Entity.entity(json,
+                MediaType.APPLICATION_JSON), a);
         return a.within();
     }
 

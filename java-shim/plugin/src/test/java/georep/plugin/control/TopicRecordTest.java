@@ -37,7 +37,7 @@ class TopicRecordTest {
         ScalableTopicMetadata m = topic(1, Map.of("mine", "x"), active(0, List.of()));
         TopicRecord r = TopicRecord.of(m);
         assertThat(r.instance()).isNull();
-        r.setRemotes(Set.of("b", "c"));
+        r.setRemotes(Set.of("b", "c"), 3);
         assertThat(r.instance()).matches("[0-9a-f]{32}");
         assertThat(r.remotes()).containsExactly("b", "c");
         assertThat(r.generation("b")).isEqualTo(1);
@@ -47,15 +47,19 @@ class TopicRecordTest {
                 .containsEntry("georep.generation.b", "1");
 
         TopicRecord same = TopicRecord.of(stored);
-        same.setRemotes(Set.of("b", "c"));
+        same.setRemotes(Set.of("b", "c"), 7);
         assertThat(same.changed()).isFalse();
 
         TopicRecord off = TopicRecord.of(stored);
-        off.setRemotes(Set.of("c"));
+        off.setRemotes(Set.of("c"), 7);
         assertThat(off.generation("b")).isEqualTo(1); // remembered
         TopicRecord on = TopicRecord.of(off.applyTo(stored));
-        on.setRemotes(Set.of("b", "c"));
+        on.setRemotes(Set.of("b", "c"), 7);
         assertThat(on.generation("b")).isEqualTo(2);
+        assertThat(r.joined("b")).isEqualTo(3);
+        assertThat(off.joined("b")).as("left").isNull();
+        assertThat(on.joined("b")).isEqualTo(7);
+        assertThat(on.joined("c")).as("has stayed").isEqualTo(3);
         assertThat(on.generation("c")).isEqualTo(1);
         assertThat(on.instance()).isEqualTo(r.instance());
     }
@@ -95,15 +99,15 @@ class TopicRecordTest {
     void aPauseLastsUntilItsRemoteLeaves() {
         ScalableTopicMetadata m = topic(1, Map.of(), active(0, List.of()));
         TopicRecord r = TopicRecord.of(m);
-        r.setRemotes(Set.of("b", "c"));
+        r.setRemotes(Set.of("b", "c"), 3);
         r.setPaused("b", true);
         r.setPaused("c", true);
         r.setPaused("c", false);
         assertThat(r.paused()).containsExactly("b");
         TopicRecord later = TopicRecord.of(r.applyTo(m));
-        later.setRemotes(Set.of("b", "d"));
+        later.setRemotes(Set.of("b", "d"), 3);
         assertThat(later.paused()).containsExactly("b");
-        later.setRemotes(Set.of("d"));
+        later.setRemotes(Set.of("d"), 3);
         assertThat(later.paused()).isEmpty();
     }
 

@@ -57,9 +57,13 @@ final class CursorGeneration {
         if (own != null) {
             return exists().thenApply(x -> Long.parseUnsignedLong(own));
         }
-        CompletableFuture<Void> start = properties.get(EXISTS + remote) != null ? lost(cursor)
-                : CompletableFuture.completedFuture(null);
+        CompletableFuture<Void> start = isLost(cursor) ? lost(cursor) : CompletableFuture.completedFuture(null);
         return start.thenCompose(x -> next(cursor, record)).thenCompose(g -> exists().thenApply(x -> g));
+    }
+
+    /** The cursor is new, and there should be an old one. */
+    boolean isLost(ManagedCursor cursor) {
+        return cursor.getCursorProperties().get(PROPERTY) == null && properties.get(EXISTS + remote) != null;
     }
 
     /** The cursor is removed, or given a new generation, on purpose. */
@@ -72,7 +76,7 @@ final class CursorGeneration {
     }
 
     private CompletableFuture<Void> lost(ManagedCursor cursor) {
-        return CursorReset.to(cursor, PositionFactory.EARLIEST)
+        return CursorReset.to(cursor, PositionFactory.EARLIEST).thenCompose(x -> CursorStart.forget(cursor))
                 .thenCompose(x -> cursor.putCursorProperty(LOST, Instant.now().toString())).thenRun(() -> {
                     String from = String.valueOf(ledger.getFirstPosition());
                     plugin.counters().cursorsLost.increment();

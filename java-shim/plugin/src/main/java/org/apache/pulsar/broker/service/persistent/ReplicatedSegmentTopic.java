@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.pulsar.broker.service.persistent;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import georep.plugin.GeorepPlugin;
 import georep.plugin.SelfCheck;
 import georep.plugin.control.EnabledWait;
@@ -21,7 +22,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.bookkeeper.mledger.ManagedCursor;
 import org.apache.bookkeeper.mledger.ManagedLedger;
-import org.apache.bookkeeper.mledger.Position;
 import org.apache.bookkeeper.mledger.impl.ManagedLedgerImpl;
 import org.apache.pulsar.broker.PulsarServerException;
 import org.apache.pulsar.broker.service.BrokerService;
@@ -39,6 +39,7 @@ import org.apache.pulsar.common.policies.data.Policies;
 import org.apache.pulsar.common.scalable.HashRange;
 import org.apache.pulsar.common.scalable.SegmentTopicName;
 import org.apache.pulsar.common.util.FutureUtil;
+import org.apache.pulsar.compaction.Compactor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -69,6 +70,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     private final Map<String, CursorReads> reads = new ConcurrentHashMap<>();
     private final ReplicatorStart start;
     private final LedgerProperties properties;
+    private final SegmentStarts starts;
 
     public ReplicatedSegmentTopic(String topic, ManagedLedger ledger, BrokerService brokerService) {
         super(topic, ledger, brokerService);
@@ -76,6 +78,7 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         this.parent = SegmentTopicName.getParentTopicName(segmentName);
         this.properties = new LedgerProperties(ledger);
         this.start = new ReplicatorStart(this, brokerService.executor());
+        this.starts = new SegmentStarts(this, parent, segmentName.getSegmentId());
         GeorepPlugin plugin = plugin();
         this.dedup = plugin == null || !plugin.usable() ? null : new ReplicationDeduplication(brokerService.pulsar(),
                 this, ledger, properties, topic, plugin.watermarks(),
@@ -102,6 +105,31 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         GeorepPlugin plugin = plugin();
         super.updateTopicPolicyByNamespacePolicy(plugin == null || !plugin.usable() ? ofNamespace
                 : plugin.records().policiesOf(parent, ofNamespace));
+    }
+
+    /** Where the list of the segment's ledgers comes from. */
+    SegmentLogRecord logRecord() {
+        return new SegmentLogRecord(brokerService, segmentName, getManagedLedger());
+    }
+
+    /** Compacted: positions do not say what is left. */
+    boolean compacted() {
+        return isCompactionEnabled() || getSubscriptions().containsKey(Compactor.COMPACTION_SUBSCRIPTION);
+    }
+
+    /**
+     * The stock one makes the cursor at the log's start or end, as the broker is configured. Here every new cursor
+     * stands at the log start until it is decided where it begins, so that nothing is trimmed beneath it; and it says
+     * so, so that the next owner goes on deciding.
+     */
+    @Override
+    CompletableFuture<Void> startReplicator(String remote) {
+        GeorepPlugin plugin = plugin();
+        if (plugin == null || !plugin.usable() || replicationCursor(remote) != null) {
+            return super.startReplicator(remote);
+        }
+        return CursorStart.open(getManagedLedger(), replicatorPrefix + "." + remote).thenCompose(cursor ->
+                addReplicationCluster(remote, cursor, brokerService.pulsar().getConfiguration().getClusterName()));
     }
 
     @Override
@@ -211,21 +239,24 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     }
 
     /**
-     * Begins anew at a position: everything from there on is sent again under a new generation, so nothing of it counts
-     * as stored already. The replicator is ended for it and started again.
+     * Begins anew as a plan (georep.v1.StartPlan) says: everything from its start on is sent again under a new
+     * generation, so nothing of it counts as stored already. The replicator is ended for it and started again. The
+     * generation goes before the cursor moves: who takes over in between begins a generation where the cursor was.
      */
-    public CompletableFuture<Void> resetReplication(String remote, Position to) {
+    public CompletableFuture<Void> resetReplication(String remote, byte[] plan) {
         ManagedCursor cursor = replicationCursor(remote);
         Replicator r = getReplicators().get(remote);
         if (cursor == null || r == null) {
             return CompletableFuture.failedFuture(new IllegalStateException("not replicated to " + remote));
         }
         resetting.add(remote);
+        forgetIdentity(remote);
         return r.terminate()
+                .thenCompose(x -> CursorStart.store(cursor, plan))
                 .thenCompose(x -> CursorGeneration.forget(properties, remote))
                 .thenCompose(x -> cursor.removeCursorProperty(CursorGeneration.PROPERTY))
                 .thenCompose(x -> cursor.removeCursorProperty(CursorLapse.PROPERTY))
-                .thenCompose(x -> CursorReset.to(cursor, to))
+                .thenCompose(x -> CursorStart.move(cursor, plan))
                 .handle((x, e) -> {
                     resetting.remove(remote);
                     return checkReplication().thenAccept(y -> { // replicate again, whatever came of it
@@ -234,6 +265,19 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
                         }
                     });
                 }).thenCompose(f -> f);
+    }
+
+    /** What a reset of the cursor for a remote is planned from: JSON of georep.v1.ResetSegment without parents. */
+    public CompletableFuture<ObjectNode> resetFacts(String remote) {
+        ManagedCursor cursor = replicationCursor(remote);
+        return cursor == null ? CompletableFuture.failedFuture(new IllegalStateException("not replicated to " + remote))
+                : starts.resetFacts(remote, cursor);
+    }
+
+    /** JSON of georep.v1.BootstrapStatus; null where there is no cursor for the remote. */
+    public ObjectNode startStatus(String remote) {
+        ManagedCursor cursor = replicationCursor(remote);
+        return cursor == null ? null : starts.status(remote, cursor);
     }
 
     /**
@@ -252,10 +296,16 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
         }
         CompletableFuture<TopicRecord> wait = EnabledWait.start(brokerService.pulsar(), plugin.records(), parent,
                 segmentName.getSegmentId(), remote);
-        CompletableFuture<SourceIdentity> identity = wait.thenCompose(record -> readRecord().thenCompose(x ->
-                new CursorGeneration(plugin, parent, getManagedLedger(), properties, remote).of(cursor, record)
-                        .thenApply(g -> identity(record, g))));
-        identity.whenComplete((x, e) -> wait.cancel(false)); // cancelling the result ends the wait
+        CursorGeneration generation = new CursorGeneration(plugin, parent, getManagedLedger(), properties, remote);
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        CompletableFuture<SourceIdentity> identity = wait.thenCompose(record -> readRecord()
+                .thenCompose(x -> generation.isLost(cursor) ? CompletableFuture.completedFuture(null)
+                        : starts.begin(plugin, remote, cursor, over))
+                .thenCompose(x -> generation.of(cursor, record)).thenApply(g -> identity(record, g)));
+        identity.whenComplete((x, e) -> {
+            wait.cancel(false); // cancelling the result ends the wait
+            over.complete(null);
+        });
         return identity;
     }
 
@@ -488,11 +538,15 @@ public class ReplicatedSegmentTopic extends PersistentTopic {
     // ------------------------------------------------------------------ end
 
     private void forget(String remote) {
+        forgetIdentity(remote);
+        pins.remove(replicatorPrefix + "." + remote);
+    }
+
+    private void forgetIdentity(String remote) {
         CompletableFuture<SourceIdentity> f = identities.remove(remote);
         if (f != null) {
             f.cancel(false);
         }
-        pins.remove(replicatorPrefix + "." + remote);
     }
 
     private CompletableFuture<Void> ended(CompletableFuture<Void> closing) {

@@ -620,6 +620,9 @@ public class SegmentReplicator extends PersistentReplicator
     public long oldestPublishTime() {
         SegmentSession s = session;
         long read = s == null ? 0 : s.oldestPublishTime();
+        if (read == 0 && CursorStart.hold(cursor) != null) {
+            return -1; // what it stands at may be left out, and to look would fetch it out of tiered storage
+        }
         return read != 0 ? read : backlog() == 0 ? 0 : oldest.publishTime();
     }
 
