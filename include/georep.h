@@ -8,7 +8,8 @@
  *   Advanced       budget, window, gate, dedup: machines. They take events and return
  *                  actions; they do no I/O, read no clock and start no thread.
  *   Control plane  protobuf messages of georep.proto as bytes, their JSON, peer handshake, layout
- *                  algebra, the convergence machine and the exchange of many topics' states.
+ *                  algebra, the convergence machine, the exchange of many topics' states, and
+ *                  where replication of existing data starts.
  *
  * A MINIMAL HOST
  *   georep_error e = {.struct_size = sizeof e};

@@ -103,9 +103,11 @@ func NewPlanner(now int64, c Config) *Planner {
 	case c.Placed != nil || c.Held == nil && c.HasPosition:
 		p.state = Kept
 	case c.Held != nil:
-		// its end is the bound, also where the first owner did not know one: this one's comes later
 		p.hold, p.held, p.state = *c.Held, true, Planning
 		p.stats.Resumed++
+	}
+	if p.hold.End == Nowhere { // the first owner did not know: a later bound is better than none
+		p.hold.End = c.End
 	}
 	return p
 }

@@ -132,6 +132,14 @@ func TestNewOwnerGoesOn(t *testing.T) {
 	s.want("placing 13:0 skips 0")
 }
 
+// TestLaterBoundIsBetterThanNone: the first owner did not know where the log ended.
+func TestLaterBoundIsBetterThanNone(t *testing.T) {
+	s := &story{T: t, p: NewPlanner(90, Config{End: at(12, 3), Held: &Hold{End: Nowhere, Since: 4}})}
+	s.want("planning")
+	s.ok(s.p.Read(90, choice(Latest), log("10 d100, 12 open7")))
+	s.want("placing 12:3 skips 103")
+}
+
 // TestCrashWhilePlacing: plan and hold are both there, so the plan is placed, not made anew.
 func TestCrashWhilePlacing(t *testing.T) {
 	plan := Plan{Action: Start, Start: at(12, 0), Horizon: at(11, 99), Entries: 200}
