@@ -123,6 +123,23 @@ class StartAtTest {
         }
     }
 
+    /** A store that does not answer is asked again; it is not taken for a log without ledgers. */
+    @Test
+    void theStoreIsAskedAgain() throws Exception {
+        String topic = p.topic();
+        OffloadedLog log = log(topic, 12);
+        log.offload(2);
+        p.startAt(topic, "earliestNotOffloaded");
+        try (RecordFault fault = RecordFault.unreadable(log.segment())) {
+            p.join(topic);
+            assertThat(p.waiting(topic, 0).path("why").asText()).contains("the store does not answer");
+            assertThat(fault.met()).isPositive();
+            assertThat(p.numbers(topic)).isEmpty();
+        }
+        assertThat(p.placed(topic, 0).path("entries").asLong()).isEqualTo(10);
+        p.assertArrived(topic, 10, 12);
+    }
+
     /**
      * Vector "metadata unreadable, some ledgers deleted": neither 0 nor the end is guessed. Retention trims nothing
      * meanwhile, an owner that comes in between goes on, and what was published in between arrives.

@@ -143,7 +143,8 @@ class StartCommandTest {
 
         Command.Result reset = done("reset-cursor", offloaded, "--remote", B, "--to", "earliest");
         assertThat(reset.out()).startsWith(offloaded + " to " + B + ": begins anew at earliest\n")
-                .contains("reads " + (2 * LEDGER + 2) + " entries, ", "; the cursor was past " + (2 * LEDGER + 2) + " of them\n");
+                .contains("reads " + (2 * LEDGER + 2) + " entries, ", "; the cursor was past " + (2 * LEDGER + 2)
+                        + " of them\n");
         awaitStored(offloaded, 2 + 2 * LEDGER + 2);
         assertThat(generation(offloaded)).isEqualTo(2);
         assertThat(done("bootstrap", "show", offloaded).out()).contains(B + ": nothing is left out");

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.bookkeeper.mledger.ManagedCursor;
+import org.apache.bookkeeper.mledger.impl.ManagedLedgerFactoryImpl;
 import org.apache.pulsar.broker.service.AbstractTopic;
 import org.apache.pulsar.broker.service.BrokerService;
 import org.apache.pulsar.broker.service.persistent.MessageDeduplication;
@@ -58,7 +59,10 @@ public final class SelfCheck {
                 org.apache.pulsar.common.naming.TopicName.class);
         method(missing, PersistentTopic.class, "addReplicationCluster", String.class, ManagedCursor.class,
                 String.class);
+        method(missing, PersistentTopic.class, "startReplicator", String.class);
         method(missing, PersistentTopic.class, "removeReplicator", String.class);
+        method(missing, ManagedLedgerFactoryImpl.class, "getMetaStore");
+        method(missing, ManagedLedgerFactoryImpl.class, "getBookKeeper");
         method(missing, PersistentTopic.class, "removeTopicIfLocalClusterNotAllowed");
         method(missing, AbstractTopic.class, "updateTopicPolicyByNamespacePolicy", Policies.class);
         method(missing, MessageDeduplication.class, "resetHighestSequenceIdPushed");

@@ -36,8 +36,8 @@ import org.apache.pulsar.common.naming.TopicName;
  * </pre>
  *
  * S is earliest, latest, earliestNotOffloaded, ledger:entry, or a time: milliseconds since 1970, or RFC 3339. Any
- * broker answers for a topic. A start holds for remotes that have no position yet. A reset begins a new generation: what was
- * replicated before arrives again, as new entries. The brokers ask each other, by segment:
+ * broker answers for a topic. A start holds for remotes that have no position yet. A reset begins a new generation:
+ * what was replicated before arrives again, as new entries. The brokers ask each other, by segment:
  *
  * <pre>
  *   GET  {tenant}/{namespace}/{topic}/segment/{d}/bootstrap?remote=B

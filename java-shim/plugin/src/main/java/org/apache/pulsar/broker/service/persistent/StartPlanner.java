@@ -19,8 +19,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Runs the core's planner of where a replication cursor starts: reads for it what the store says, moves the cursor
- * where it tells. Until it says so the cursor stays at the log start, so nothing is trimmed beneath it. Thread-safe, nothing
- * blocks.
+ * where it tells. Until it says so the cursor stays at the log start, so nothing is trimmed beneath it. Thread-safe;
+ * nothing blocks.
  */
 final class StartPlanner implements AutoCloseable {
     /** What there is to be read for a plan. */
