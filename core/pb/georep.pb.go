@@ -8156,7 +8156,8 @@ type ResetPlan struct {
 	// Not empty: to be answered (ResetSegment.found) before there is a plan.
 	Finds []*BootstrapFind `protobuf:"bytes,3,rep,name=finds,proto3" json:"finds,omitempty"`
 	// To be done in this order, one after the other, ancestors first: a segment's new gate asks what their cursors say by
-	// then. Those that are in place, too.
+	// then. Those that are in place, too: best stop them all before the first one moves, or the old gate of one that has
+	// sent nothing yet may open in between.
 	Segments []*SegmentReset `protobuf:"bytes,4,rep,name=segments,proto3" json:"segments,omitempty"`
 	// Sums over segments, the other fields are not set.
 	Total         *SegmentReset `protobuf:"bytes,5,opt,name=total,proto3" json:"total,omitempty"`
