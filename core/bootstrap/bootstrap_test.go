@@ -186,6 +186,9 @@ func TestTimeIsSearchedLedgerByLedger(t *testing.T) {
 		if err != nil || got != c.want {
 			t.Errorf("found %v: %s %v, want %s", c.found, got, err, c.want)
 		}
+		if search == nil && p.From != 100 { // when the first ledger was closed: its opening is not known
+			t.Errorf("found %v: from %d", c.found, p.From)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"fmt"
 
 	"georep/core/entry"
@@ -38,7 +39,7 @@ type Plan struct {
 	Bytes            int64
 	OffloadedEntries int64 // of those, with a copy in tiered storage
 	OffloadedBytes   int64
-	From             int64 // time of the first skipped entry, ms; 0: not known
+	From             int64 // time of the first skipped entry, or of its ledger's closing, ms; 0: not known
 	To               int64 // of the last
 	Whole            bool  // the segment is sealed and everything is skipped: it is drained
 	Millis           int64 // when it was made
@@ -162,7 +163,7 @@ func (p *Plan) skip(l Log, list []Skipped) {
 	p.Horizon, p.Whole = Nowhere, l.Sealed && len(list) > 0
 	for i, s := range list {
 		if i == 0 && p.Omitted == 0 {
-			p.From = s.FirstMillis
+			p.From = cmp.Or(s.FirstMillis, s.LastMillis)
 		}
 		p.Entries, p.Bytes = p.Entries+s.Entries, p.Bytes+s.Bytes
 		if s.Offload == Complete {

@@ -6918,7 +6918,7 @@ type StartPlan struct {
 	Bytes            int64 `protobuf:"varint,9,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	OffloadedEntries int64 `protobuf:"varint,10,opt,name=offloaded_entries,json=offloadedEntries,proto3" json:"offloaded_entries,omitempty"`
 	OffloadedBytes   int64 `protobuf:"varint,11,opt,name=offloaded_bytes,json=offloadedBytes,proto3" json:"offloaded_bytes,omitempty"`
-	// Time of the first skipped entry and of the last, 0 = not known.
+	// Time of the first skipped entry (where it is not known: of its ledger's closing) and of the last, 0 = not known.
 	FromMillis int64 `protobuf:"varint,12,opt,name=from_millis,json=fromMillis,proto3" json:"from_millis,omitempty"`
 	ToMillis   int64 `protobuf:"varint,13,opt,name=to_millis,json=toMillis,proto3" json:"to_millis,omitempty"`
 	// The segment is sealed and all of it is skipped: its cursor stands at the end, and it counts as drained for its

@@ -194,7 +194,7 @@ class StartCommandTest {
         assertThat(done("bootstrap", "show", t).out()).contains(" " + last + " ");
         JsonNode dry = done("reset-cursor", t, "--remote", B, "--to", between, "--dry-run", "--json").json();
         assertThat(dry.path("total").path("readEntries").asInt()).as("%s", dry).isEqualTo(2);
-        assertThat(dry.path("total").path("againEntries").asInt()).as("%s", dry).isEqualTo(1);
+        assertThat(dry.path("total").path("againEntries").asInt()).as("sent or left out: %s", dry).isEqualTo(2);
         done("reset-cursor", t, "--remote", B, "--to", between);
         awaitStored(t, 3);
         done("reset-cursor", t, "--remote", B, "--to", "1"); // a millisecond after 1970

@@ -59,7 +59,7 @@ public record LedgerList(ManagedLedgerInfo info, Position last, long length, Map
             n.put("entries", newest ? lastEntries(g) : g.getEntries());
             n.put("bytes", newest ? length : g.getSize());
             n.put("open", open);
-            n.put("firstMillis", before == 0 ? opened(g, copy) : before);
+            n.put("firstMillis", before == 0 ? opened(copy) : before);
             n.put("lastMillis", open ? System.currentTimeMillis() : g.getTimestamp());
             before = g.getTimestamp();
             offload(g, copy, n);
@@ -67,12 +67,9 @@ public record LedgerList(ManagedLedgerInfo info, Position last, long length, Map
         return log;
     }
 
-    /**
-     * Of the first ledger. Where bookkeeper does not have it any more, nothing but tiered storage knows when it was
-     * opened; it was closed within the broker's time for rolling ledgers over.
-     */
-    private static long opened(LedgerInfo g, BookieCopies.Copy copy) {
-        return copy != null && copy.createdMillis() > 0 ? copy.createdMillis() : g.getTimestamp();
+    /** Of the first ledger; 0 where bookkeeper does not say it (any more): a time that may lie in it is searched. */
+    private static long opened(BookieCopies.Copy copy) {
+        return copy == null ? 0 : copy.createdMillis();
     }
 
     private long lastEntries(LedgerInfo g) {
