@@ -36,9 +36,12 @@
 // text too, snappy (32 % above) misses it. lz4's acceleration 2 saves a tenth of
 // the time, and misses it there and at 64 KiB a message. libdeflate's compressor
 // at the level with as many bytes is no faster than klauspost's on large messages,
-// and slower on small ones. The memory of a C coder is C's, outside the Go heap
-// and its limit; it is given back some time after the coder was last used. No call
-// allocates.
+// and slower on small ones. ISA-L's igzip is twice as fast at level 3 and four
+// times at 1 and 2, but 5 to 10 % above Java's bytes. On JSON that is mostly words
+// klauspost's level 5 is above the limit too: 3 to 9 % more than Java's.
+//
+// The memory of a C coder is C's, outside the Go heap and its limit; it is given
+// back some time after the coder was last used. No call allocates.
 //
 // Which bytes are accepted does not depend on the build: what a C library does
 // not take, or is not asked, Go's reader decides. The exception are zlib streams
