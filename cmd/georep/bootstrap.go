@@ -3,11 +3,8 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
-	"georep/cmd/georep/internal/adminclient"
 	"georep/cmd/georep/internal/view"
 )
 
@@ -52,11 +49,7 @@ no such topic.`,
 }
 
 func runBootstrapShow(c *cobra.Command, f *connection, name, remote string) error {
-	topic, err := adminclient.ParseTopic(name)
-	if err != nil {
-		return badUsage("%w", err)
-	}
-	client, err := f.client()
+	topic, client, err := f.of(name)
 	if err != nil {
 		return err
 	}
@@ -68,10 +61,5 @@ func runBootstrapShow(c *cobra.Command, f *connection, name, remote string) erro
 	if err != nil {
 		return badInput(client.URL(), err)
 	}
-	text := s.Print()
-	if f.json {
-		text = reprint(answer, true)
-	}
-	_, err = fmt.Fprint(c.OutOrStdout(), text)
-	return err
+	return f.print(c.OutOrStdout(), s.Print(), answer)
 }

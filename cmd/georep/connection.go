@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -82,6 +83,25 @@ func (f *connection) clients(n int) ([]*adminclient.Client, error) {
 		}
 	}
 	return out, nil
+}
+
+// of reads a topic's name and makes the client that asks for it.
+func (f *connection) of(name string) (adminclient.Topic, *adminclient.Client, error) {
+	topic, err := adminclient.ParseTopic(name)
+	if err != nil {
+		return topic, nil, badUsage("%w", err)
+	}
+	client, err := f.client()
+	return topic, client, err
+}
+
+// print writes a table, or with --json what the cluster answered.
+func (f *connection) print(out io.Writer, table string, answer []byte) error {
+	if f.json {
+		table = reprint(answer, true)
+	}
+	_, err := io.WriteString(out, table)
+	return err
 }
 
 // bearer returns the token for cluster i. A flag goes before the environment.

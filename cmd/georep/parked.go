@@ -50,11 +50,7 @@ asked, refuses, or has no such topic.`,
 }
 
 func runParked(c *cobra.Command, f *connection, name, remote, save string) error {
-	topic, err := adminclient.ParseTopic(name)
-	if err != nil {
-		return badUsage("%w", err)
-	}
-	client, err := f.client()
+	topic, client, err := f.of(name)
 	if err != nil {
 		return err
 	}
@@ -71,12 +67,7 @@ func runParked(c *cobra.Command, f *connection, name, remote, save string) error
 			return err
 		}
 	}
-	text := p.Print()
-	if f.json {
-		text = reprint(answer, true)
-	}
-	_, err = fmt.Fprint(c.OutOrStdout(), text)
-	return err
+	return f.print(c.OutOrStdout(), p.Print(), answer)
 }
 
 // saveParked reads the listed entries from their logs and writes each to dir.
